@@ -1,0 +1,101 @@
+// Package probe rebuilds probe attempts: failed ones from log and events,
+// successful ones from packets, missing ones from the grid, each joined to its
+// connection where a capture saw it.
+package probe
+
+import (
+	"time"
+
+	"github.com/probe-forensics/probe-forensics/analyze/capture"
+	"github.com/probe-forensics/probe-forensics/analyze/identity"
+	"github.com/probe-forensics/probe-forensics/analyze/model"
+	"github.com/probe-forensics/probe-forensics/parsers/event"
+)
+
+// Worker is one probe of one container of one pod: the kubelet runs a goroutine
+// for it with its own clock.
+type Worker struct {
+	Pod       *identity.Pod
+	Container string
+	Type      event.ProbeType
+	// Spec is the declared probe, nil when no input holds the pod object; Learned
+	// parts (handler, port) are then filled from outputs.
+	Spec     *event.ProbeSpec
+	Handler  string // "http", "tcp", "grpc", "exec", "" unknown
+	Port     int
+	Path     string
+	Period   time.Duration // declared, else estimated; 0 unknown
+	Timeout  time.Duration
+	Attempts []*Attempt // by End
+}
+
+// Attempt is one probe attempt.
+type Attempt struct {
+	Worker  *Worker
+	Outcome event.Outcome
+	// Source says what the attempt rests on, as model.Attempt.Source.
+	Source string
+	Class  Class
+	Output string
+	Target model.Target
+	// Start and End are node time; StartInferred marks a computed start.
+	Start, End    event.Nanos
+	StartInferred bool
+	// Missing marks a grid slot without any trace.
+	Missing bool
+	Count   int64 // attempts an event stands for
+	Refs    []event.Ref
+	Conn    *capture.Conn // nil when not joined
+	// JoinReason says why it was joined or, for a nil Conn, why not: "no-syn",
+	// "arp-pending", "exec", "loopback", "gap", "no-capture", "ambiguous".
+	JoinReason string
+	JoinScore  float64
+	Threshold  string
+	Basis      event.Basis
+	Phases     Phases
+}
+
+// Phases are the durations of an attempt's parts, negative when unknown.
+type Phases struct{ ARP, Connect, FirstByte time.Duration }
+
+// Failed reports whether the attempt counts as failed for an incident: failure
+// or errored.
+func (a *Attempt) Failed() bool {
+	return a.Outcome == event.OutcomeFailed || a.Outcome == event.OutcomeErrored
+}
+
+// Class is the class of an error text, TAXONOMY section 0.
+type Class string
+
+// The error classes.
+const (
+	ClassNone         Class = ""
+	ClassRefused      Class = "E-REFUSED"
+	ClassConnTimeout  Class = "E-CONN-TIMEOUT"
+	ClassHdrTimeout   Class = "E-HDR-TIMEOUT-OLD"
+	ClassAmbigTimeout Class = "E-AMBIG-TIMEOUT"
+	ClassBody         Class = "E-BODY"
+	ClassNoRoute      Class = "E-NOROUTE"
+	ClassNetUnreach   Class = "E-NETUNREACH"
+	ClassAddrNotAvail Class = "E-EADDRNOTAVAIL"
+	ClassEmptyIP      Class = "E-EMPTYIP"
+	ClassReset        Class = "E-RESET"
+	ClassEOF          Class = "E-EOF"
+	ClassStatus       Class = "E-STATUS"
+	ClassTLSPlain     Class = "E-TLS-PLAIN"
+	ClassMalformed    Class = "E-MALFORMED"
+	ClassRedirect     Class = "E-REDIR"
+	ClassGRPCConn     Class = "E-GRPC-CONN"
+	ClassGRPCStatus   Class = "E-GRPC-STATUS"
+	ClassExecExit     Class = "E-EXEC-EXIT"
+	ClassExecTimeout  Class = "E-EXEC-TIMEOUT"
+	ClassRuntime      Class = "E-RUNTIME"
+	ClassPortName     Class = "E-PORTNAME"
+	ClassTLS          Class = "E-TLS" // remote error: tls: ...
+	ClassOther        Class = "E-OTHER"
+)
+
+// Set is all workers of a case.
+type Set struct {
+	Workers []*Worker // by namespace, pod, UID, container, type
+}
