@@ -64,8 +64,18 @@ type CaptureInfo struct {
 	NonTCP int64
 	// Targets counts handshakes per server IP and port: copies included, sorted.
 	Targets []TargetCount
+	// Names are the addresses that the file itself names (pcapng name resolution),
+	// and Comments what people wrote into it, at most 64.
+	Names    []HostName
+	Comments []string
 	// Talkers maps the MACs seen sending to the IPs they sent from, at most 4096.
 	Talkers []Talker
+}
+
+// HostName is an address and a name given to it.
+type HostName struct {
+	IP   netip.Addr
+	Name string
 }
 
 // Gap is a silence between two frames.

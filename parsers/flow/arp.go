@@ -1,0 +1,173 @@
+package flow
+
+import (
+	"net/netip"
+
+	"github.com/probe-forensics/probe-forensics/parsers/event"
+)
+
+const (
+	// answerWithin is how long a request waits for its answer.
+	answerWithin = event.Nanos(1e9)
+	// maxHeldARP bounds the observations held back until the answer to an earlier
+	// request is known.
+	maxHeldARP = 4096
+)
+
+// heldARP is an observation in the queue, in frame order.
+type heldARP struct {
+	at  event.Nanos
+	ref event.Ref
+	arp *event.ARP
+	sig uint64
+}
+
+// arpBook holds ARP and neighbour discovery observations back for up to one
+// second of capture time, so that each request is emitted with its answer, and
+// all in frame order.
+type arpBook struct {
+	held []heldARP
+	head int
+}
+
+// neighbour takes an ARP or ND packet.
+func (t *Tracker) neighbour(p *Packet) {
+	v6 := p.Kind == Neighbour
+	if !v6 {
+		if p.ARPOpcode == 2 {
+			t.n.arpReply++
+		} else if p.ARPOpcode == 1 {
+			t.n.arpRequest++
+		}
+	}
+	t.talker(p)
+	h := mixMAC(mixMAC(mix(0, uint64(p.ARPOpcode)<<8|uint64(p.Kind)), p.SenderMAC), p.TargetMAC)
+	h = mixAddr(mixAddr(h, p.Src), p.Dst)
+	if t.copies.seen(p, h, false) {
+		t.n.duplicates++
+		t.arp.copyOf(h)
+		return
+	}
+	a := &event.ARP{
+		Op: arpOp(p), V6: v6, SenderIP: p.Src, TargetIP: p.Dst,
+		SenderMAC: p.SenderMAC, TargetMAC: p.TargetMAC, EthSrc: p.EthSrc, EthDst: p.EthDst,
+		Unicast: p.ARPOpcode == 1 && !p.EthDst.IsZero() && p.EthDst[0]&1 == 0,
+		Router:  p.Router,
+	}
+	if p.Interface != 0 {
+		a.Interface = t.interfaces[p.Interface-1]
+	}
+	if p.ARPOpcode == 2 {
+		t.arp.answer(a, p.At)
+	}
+	if p.ARPOpcode == 1 {
+		t.sighting(p)
+	}
+	if len(t.arp.held)-t.arp.head >= maxHeldARP {
+		t.limit("arp-limit", "more than 4096 ARP frames within a second: the first requests were taken as unanswered", p.Ref)
+		t.arp.pop(t)
+	}
+	t.arp.held = append(t.arp.held, heldARP{at: p.At, ref: p.Ref, arp: a, sig: h})
+	t.arp.advance(t, p.At)
+}
+
+func arpOp(p *Packet) event.ARPOp {
+	switch {
+	case p.Src.IsUnspecified():
+		return event.ARPProbe
+	case p.Src == p.Dst && p.Kind == ARP, p.Kind == Neighbour && p.ARPOpcode == 2 && !p.Solicited:
+		return event.ARPAnnounce
+	case p.ARPOpcode == 2:
+		return event.ARPReply
+	}
+	return event.ARPRequest
+}
+
+// copyOf counts a copy with the observation it is a copy of.
+func (b *arpBook) copyOf(sig uint64) {
+	for i := len(b.held) - 1; i >= b.head; i-- {
+		if b.held[i].sig == sig {
+			b.held[i].arp.Copies++
+			return
+		}
+	}
+}
+
+// answer marks the requests that a reply answers.
+func (b *arpBook) answer(reply *event.ARP, at event.Nanos) {
+	for i := b.head; i < len(b.held); i++ {
+		h := &b.held[i]
+		if h.arp.Op != event.ARPRequest && h.arp.Op != event.ARPProbe || h.arp.Answered {
+			continue
+		}
+		if h.arp.TargetIP == reply.SenderIP && at-h.at <= answerWithin {
+			h.arp.Answered = true
+			h.arp.AnswerMAC = reply.SenderMAC
+		}
+	}
+}
+
+// advance lets go what is settled at the given time: the head of the queue as
+// long as it is no request, or an answered one, or one that has waited enough.
+func (b *arpBook) advance(t *Tracker, now event.Nanos) {
+	for b.head < len(b.held) {
+		h := &b.held[b.head]
+		waiting := h.arp.Op == event.ARPRequest || h.arp.Op == event.ARPProbe
+		if waiting && !h.arp.Answered && now-h.at <= answerWithin {
+			return
+		}
+		b.pop(t)
+	}
+}
+
+func (b *arpBook) pop(t *Tracker) {
+	h := b.held[b.head]
+	b.held[b.head] = heldARP{}
+	b.head++
+	if b.head == len(b.held) {
+		b.held, b.head = b.held[:0], 0
+	} else if b.head > maxHeldARP {
+		b.held = append(b.held[:0], b.held[b.head:]...)
+		b.head = 0
+	}
+	t.emit(h.at, h.ref, h.arp)
+}
+
+func (b *arpBook) flush(t *Tracker) {
+	for b.head < len(b.held) {
+		b.pop(t)
+	}
+}
+
+// icmpError attaches an ICMP error to the connection it quotes.
+func (t *Tracker) icmpError(p *Packet) {
+	v6 := p.v6()
+	if !v6 && p.ICMPType == 3 || v6 && p.ICMPType == 1 {
+		t.n.unreachable++
+	}
+	t.talker(p)
+	h := mixAddr(mixAddr(mix(uint64(p.ICMPType)<<8|uint64(p.ICMPCode), uint64(p.IPID)), p.Src), p.QuoteDst)
+	h = mix(h, uint64(p.QuoteSport)<<48|uint64(p.QuoteDport)<<32|uint64(p.QuoteSeq))
+	if t.copies.seen(p, h, p.IPID != 0) {
+		t.n.duplicates++
+		return
+	}
+	if p.QuoteProto != protoTCP || !p.QuoteSrc.IsValid() {
+		return
+	}
+	k, swapped := keyOf(p.QuoteSrc, p.QuoteDst, p.QuoteSport, p.QuoteDport)
+	c := t.table.m[k]
+	if c == nil {
+		return
+	}
+	_ = swapped
+	c.icmps++
+	if !c.icmp.Seen() {
+		c.icmp = event.ICMPError{Mark: p.mark(), From: p.Src, Type: p.ICMPType, Code: p.ICMPCode, V6: v6}
+	}
+	c.last = p.mark()
+}
+
+const protoTCP = 6
+
+var _ = netip.Addr{}
