@@ -89,6 +89,8 @@ func (c *coder) capture(p *event.CaptureInfo) {
 		signed(c, &p.RSTFrom)
 		signed(c, &p.RSTTo)
 	})
+	slice(c, &p.Names, func(c *coder, p *event.HostName) { c.addr(&p.IP); text(c, &p.Name) })
+	c.strings(&p.Comments)
 	slice(c, &p.Talkers, func(c *coder, p *event.Talker) {
 		c.mac(&p.MAC)
 		c.addr(&p.IP)
