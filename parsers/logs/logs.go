@@ -36,6 +36,9 @@ type Input struct {
 	R    io.Reader
 	Info *event.StreamInfo // counters, First/Last, Verbosity, Node: kept up to date by the parser
 	Sink event.Sink
+	// FirstLine and FirstOffset place the first byte of R inside the stream when R
+	// is a section of it; zero means the whole stream.
+	FirstLine, FirstOffset int64
 }
 
 var formats []Format

@@ -1,0 +1,3 @@
+package logs
+
+var ciliumMessages []logrusMessage

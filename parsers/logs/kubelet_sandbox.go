@@ -1,0 +1,266 @@
+package logs
+
+import (
+	"bytes"
+	"time"
+
+	"github.com/probe-forensics/probe-forensics/parsers/event"
+)
+
+// sandboxMessages are the kubelet's lines about sandboxes and containers.
+var sandboxMessages = messageTable{
+	"No sandbox for pod can be found. Need to start a new one":           {2, sandboxLine(event.SandboxNeeded, "none")},
+	"No ready sandbox for pod can be found. Need to start a new one":     {2, sandboxLine(event.SandboxLost, "not-ready")},
+	"Multiple sandboxes are ready for Pod. Need to reconcile them":       {2, sandboxLine(event.SandboxLost, "multiple")},
+	"Sandbox for pod has changed. Need to start a new one":               {2, sandboxLine(event.SandboxLost, "changed")},
+	"Sandbox for pod has no IP address. Need to start a new one":         {2, sandboxLine(event.SandboxLost, "no-ip")},
+	"Created PodSandbox for pod":                                         {4, sandboxLine(event.SandboxCreated, "")},
+	"Creating PodSandbox for pod":                                        {4, nil},
+	"Stopping PodSandbox for pod, will start new one":                    {4, nil},
+	"Stopping PodSandbox for pod, because all other containers are dead": {4, nil},
+	"Removing sandbox": {4, nil},
+	"Pod Sandbox status doesn't have network information, cannot report IPs": {0, sandboxLine(event.SandboxNoIP, "")},
+	"Determined the ip for pod after sandbox changed":                        {4, readDeterminedIP},
+	"Creating hosts mount for container":                                     {4, readHostsMount},
+
+	"RunPodSandbox from runtime service failed":  {0, sandboxFailed},
+	"Failed to create sandbox for pod":           {0, sandboxFailed},
+	"CreatePodSandbox for pod failed":            {0, sandboxFailed},
+	"StopPodSandbox from runtime service failed": {0, readStopFailed},
+
+	"Message for Container of pod":                   {2, readContainerMessage},
+	"Killing container with a grace period":          {2, readKilling},
+	"Killing container with a grace period override": {2, readKilling},
+	"ExecSync cmd from runtime service failed":       {0, readExecFailed},
+	"Error syncing pod, skipping":                    {0, readSyncError},
+	"Creating container in pod":                      {4, nil},
+	"RemoveContainer":                                {2, nil},
+	"Removing container":                             {4, nil},
+}
+
+var sandboxFree = []freeMessage{
+	{"No sandbox for pod ", message{2, oldSandbox(event.SandboxNeeded, "none")}},
+	{"No ready sandbox for pod ", message{2, oldSandbox(event.SandboxLost, "not-ready")}},
+	{"Multiple sandboxes are ready for Pod ", message{2, oldSandbox(event.SandboxLost, "multiple")}},
+	{"Sandbox for pod ", message{2, oldSandboxReason}},
+	{"Created PodSandbox ", message{4, oldSandboxCreated}},
+	{"Determined the ip ", message{4, oldDeterminedIP}},
+	{"Pod Sandbox status doesn't have network information", message{0, oldSandboxNoIP}},
+	{"RunPodSandbox from runtime service failed: ", message{0, oldSandboxFailed}},
+	{"CreatePodSandbox for pod ", message{0, oldSandboxFailed}},
+	{"createPodSandbox for pod ", message{0, oldSandboxFailed}},
+	{"StopPodSandbox ", message{0, oldStopFailed}},
+	{"Container ", message{2, oldContainerMessage}},
+	{"Killing container ", message{2, oldKilling}},
+	{"ExecSync ", message{0, oldExecFailed}},
+	{"Error syncing pod ", message{0, oldSyncError}},
+}
+
+// sandboxLine reads a line that says one thing about the sandbox of a pod. For
+// a pod that is new, "No sandbox for pod can be found" is the normal beginning.
+func sandboxLine(op event.SandboxOp, reason string) func(*session, *hostState, *record, *klogLine) {
+	return func(s *session, h *hostState, r *record, k *klogLine) {
+		ps := s.fields(k.rest)
+		pod, ok := s.podOf(ps)
+		if !ok && op != event.SandboxNoIP {
+			s.cutLine(r)
+			return
+		}
+		s.emit(h, r, k.time(s, h, r), k.pid, &event.SandboxChange{Pod: pod, Op: op, Reason: reason, Attempt: -1,
+			SandboxID: s.name(ps, "podSandboxID")})
+	}
+}
+
+// readDeterminedIP reads IPs= pod= (V4): the addresses that syncPod knows.
+func readDeterminedIP(s *session, h *hostState, r *record, k *klogLine) {
+	s.emitPodIPs(h, r, k, "IPs", "kubelet-ip")
+}
+
+// readHostsMount reads podIPs= pod= containerName= (V4): a container is about to
+// start with these addresses in its hosts file.
+func readHostsMount(s *session, h *hostState, r *record, k *klogLine) {
+	s.emitPodIPs(h, r, k, "podIPs", "kubelet-hosts")
+}
+
+func (s *session) emitPodIPs(h *hostState, r *record, k *klogLine, key, via string) {
+	ps := s.fields(k.rest)
+	pod, ok := s.podOf(ps)
+	list := get(ps, key)
+	if !ok || list == nil || list.cut {
+		s.cutLine(r)
+		return
+	}
+	ip := &event.PodIP{Pod: pod, Fact: event.IPObserved, Via: via}
+	for item := range listItems(s.unescape(list)) {
+		if a, ok := ipAddr(item); ok {
+			ip.IPs = append(ip.IPs, a)
+		}
+	}
+	if len(ip.IPs) > 0 {
+		s.emit(h, r, k.time(s, h, r), k.pid, ip)
+	}
+}
+
+// sandboxFailed reads the three lines that one failure prints: err= alone, then
+// err= with pod= twice. One event comes of them: the first that names the pod.
+func sandboxFailed(s *session, h *hostState, r *record, k *klogLine) {
+	ps := s.fields(k.rest)
+	pod, _ := s.podOf(ps)
+	s.emitSandboxFailed(h, r, k, pod, s.text(ps, "err"))
+}
+
+func (s *session) emitSandboxFailed(h *hostState, r *record, k *klogLine, pod event.PodRef, err []byte) {
+	c := &event.SandboxChange{Pod: pod, Op: event.SandboxFailed, Attempt: -1, Message: clip(err, maxMessage)}
+	named, id, attempt := s.sandboxOfError(err)
+	if c.Pod.Name == "" {
+		c.Pod = named
+	}
+	if c.Pod.UID == "" && c.Pod.Name == named.Name {
+		c.Pod.UID = named.UID
+	}
+	c.SandboxID, c.Attempt = id, attempt
+	at := k.time(s, h, r)
+	if c.Pod.Name == "" || h.lastFailure.same(c, at) {
+		return
+	}
+	h.lastFailure = sandboxFailure{pod: c.Pod.Name, message: c.Message, at: at.At}
+	s.emit(h, r, at, k.pid, c)
+}
+
+// sandboxFailure remembers a failure to recognise its repetition.
+type sandboxFailure struct {
+	pod, message string
+	at           event.Nanos
+}
+
+// repeatWithin is how close together the lines of one failure are.
+const repeatWithin = time.Second
+
+func (f *sandboxFailure) same(c *event.SandboxChange, at event.Stamp) bool {
+	return f.pod == c.Pod.Name && f.message == c.Message && abs(at.At.Sub(f.at)) < repeatWithin
+}
+
+// sandboxOfError finds what an error text of the runtime says about the sandbox
+// it concerns: `sandbox "ID"` (containerd), `k8s_POD_NS_UID_ATTEMPT(ID)` (CRI-O),
+// `sandbox container "ID" network for pod "P"` (dockershim).
+func (s *session) sandboxOfError(err []byte) (pod event.PodRef, id string, attempt int) {
+	attempt = -1
+	if _, rest, ok := bytes.Cut(err, []byte("pod network sandbox k8s_")); ok {
+		if name, rest, ok := cutByte(rest, '('); ok {
+			if hex, _, ok := cutByte(rest, ')'); ok {
+				id = s.intern(hex)
+			}
+			parts := bytes.Split(name, []byte("_"))
+			if n := len(parts); n >= 4 {
+				pod = event.PodRef{Name: s.intern(parts[0]), Namespace: s.intern(parts[1]), UID: s.intern(parts[2])}
+				if a, ok := allDigits(parts[3]); ok {
+					attempt = int(min(a, 1<<30))
+				}
+			}
+		}
+		return pod, id, attempt
+	}
+	for _, mark := range [...]string{`for sandbox "`, `sandbox container "`, `sandbox "`} {
+		if hex, ok := between(err, mark, `"`); ok && len(hex) == 64 {
+			return pod, s.intern(hex), attempt
+		}
+	}
+	return pod, "", attempt
+}
+
+// readStopFailed reads a failed tear-down: the sandbox and its address may leak.
+func readStopFailed(s *session, h *hostState, r *record, k *klogLine) {
+	ps := s.fields(k.rest)
+	err := s.text(ps, "err")
+	c := &event.SandboxChange{Op: event.SandboxStopped, Reason: "failed", Attempt: -1, Message: clip(err, maxMessage)}
+	c.Pod, _, c.Attempt = s.sandboxOfError(err)
+	c.SandboxID = s.name(ps, "podSandboxID")
+	s.emit(h, r, k.time(s, h, r), k.pid, c)
+}
+
+// readContainerMessage reads the kubelet's decision to restart a container.
+func readContainerMessage(s *session, h *hostState, r *record, k *klogLine) {
+	ps := s.fields(k.rest)
+	pod, ok := s.podOf(ps)
+	if !ok {
+		s.cutLine(r)
+		return
+	}
+	c := &event.ContainerState{Pod: pod, Container: s.name(ps, "containerName"), Op: event.ContainerUnhealthy, Attempt: -1, ExitCode: -1}
+	if p := get(ps, "containerStatusID"); p != nil && !p.cut {
+		c.ID = s.intern(plegField(s.unescape(p), "ID"))
+	}
+	text := s.text(ps, "containerMessage")
+	c.Probe, c.Message = probeInMessage(text), clip(text, maxMessage)
+	s.emit(h, r, k.time(s, h, r), k.pid, c)
+}
+
+// probeInMessage finds which probe "Container c failed liveness probe, …" means.
+func probeInMessage(b []byte) event.ProbeType {
+	word, _ := between(b, " failed ", " probe")
+	return probeType(word)
+}
+
+// readKilling reads the start of a kill: gracePeriod is in seconds.
+func readKilling(s *session, h *hostState, r *record, k *klogLine) {
+	ps := s.fields(k.rest)
+	pod, ok := s.podOf(ps)
+	if !ok {
+		s.cutLine(r)
+		return
+	}
+	c := &event.ContainerState{Pod: pod, Container: s.name(ps, "containerName"), Op: event.ContainerKilling, Attempt: -1, ExitCode: -1,
+		ID: s.intern(withoutScheme(s.text(ps, "containerID")))}
+	if n, ok := allDigits(s.text(ps, "gracePeriod")); ok {
+		c.Grace = time.Duration(min(n, 1<<31)) * time.Second
+	}
+	s.emit(h, r, k.time(s, h, r), k.pid, c)
+}
+
+// withoutScheme drops "containerd://" from a container id.
+func withoutScheme(b []byte) []byte {
+	if _, id, ok := bytes.Cut(b, []byte("://")); ok {
+		return id
+	}
+	return b
+}
+
+// readExecFailed reads a failed ExecSync: an exec probe that could not be run,
+// or ran into its timeout.
+func readExecFailed(s *session, h *hostState, r *record, k *klogLine) {
+	ps := s.fields(k.rest)
+	s.emit(h, r, k.time(s, h, r), k.pid, &event.ContainerState{ID: s.name(ps, "containerID"), Op: event.ContainerExecFailed,
+		Attempt: -1, ExitCode: -1, Message: clip(s.text(ps, "err"), maxMessage)})
+}
+
+// readSyncError reads "Error syncing pod, skipping": a crash loop's back-off,
+// and the line that carries the UID when little else does.
+func readSyncError(s *session, h *hostState, r *record, k *klogLine) {
+	ps := s.fields(k.rest)
+	pod, ok := s.podOf(ps)
+	if !ok {
+		s.cutLine(r)
+		return
+	}
+	s.emitSyncError(h, r, k, pod, s.text(ps, "err"))
+}
+
+// emitSyncError tells a back-off apart. Errors of sandboxes have lines of their
+// own and are not repeated.
+func (s *session) emitSyncError(h *hostState, r *record, k *klogLine, pod event.PodRef, err []byte) {
+	_, rest, ok := bytes.Cut(err, []byte("CrashLoopBackOff"))
+	if !ok {
+		if bytes.Contains(err, []byte("network is not ready")) || bytes.Contains(err, []byte("NetworkPluginNotReady")) {
+			s.emit(h, r, k.time(s, h, r), k.pid, &event.NodeState{Code: event.NodeNetworkNotReady, Pod: pod, Message: clip(err, maxMessage)})
+		}
+		return
+	}
+	c := &event.ContainerState{Pod: pod, Op: event.ContainerBackOff, Attempt: -1, ExitCode: -1, Reason: "CrashLoopBackOff", Message: clip(err, maxMessage)}
+	if name, ok := between(rest, "container=", " "); ok {
+		c.Container = s.intern(name)
+	}
+	if wait, ok := between(rest, "back-off ", " "); ok {
+		c.Grace = duration(wait)
+	}
+	s.emit(h, r, k.time(s, h, r), k.pid, c)
+}

@@ -1,0 +1,216 @@
+package logs
+
+import (
+	"bytes"
+	"net/netip"
+
+	"github.com/probe-forensics/probe-forensics/parsers/event"
+)
+
+// statusMessages are the lines of the kubelet's status manager and its events.
+var statusMessages = messageTable{
+	"Patch status for pod":                                       {3, readStatusPatch},
+	"Status for pod updated successfully":                        {3, readStatusWritten},
+	"Ignoring same status for pod":                               {3, nil},
+	"Status for pod is up-to-date":                               {3, nil},
+	"Failed to update status for pod":                            {0, readStatusFailed},
+	"Failed to get status for pod":                               {0, readStatusFailed},
+	"Pod was deleted and then recreated, skipping status update": {2, readRecreated},
+	"Event occurred":                                             {3, readEventOccurred},
+	"Observed pod startup duration":                              {0, nil},
+}
+
+var statusFree = []freeMessage{
+	{"Patch status for pod ", message{3, oldStatusPatch}},
+	{"Status for pod ", message{3, oldStatusWritten}},
+	{"Failed to update status for pod ", message{0, oldStatusFailed}},
+	{"Failed to get status for pod ", message{0, oldStatusFailed}},
+	{"Pod ", message{2, oldRecreated}},
+	{"Event(v1.ObjectReference{", message{3, oldEventOccurred}},
+}
+
+// ipAddr reads an address, dropping quotes and a prefix length.
+func ipAddr(b []byte) (netip.Addr, bool) {
+	b = bytes.Trim(b, `"'[] `)
+	if i := bytes.IndexByte(b, '/'); i >= 0 {
+		b = b[:i]
+	}
+	if len(b) < 2 || len(b) > 64 {
+		return netip.Addr{}, false
+	}
+	a, err := netip.ParseAddr(string(b))
+	if err != nil {
+		return netip.Addr{}, false
+	}
+	return a.Unmap().WithZone(""), true
+}
+
+// readStatusPatch reads the strategic merge patch that the kubelet sends for a
+// pod's status: podIP and podIPs where they changed.
+func readStatusPatch(s *session, h *hostState, r *record, k *klogLine) {
+	ps := s.fields(k.rest)
+	pod, ok := s.podOf(ps)
+	if !ok {
+		s.cutLine(r)
+		return
+	}
+	s.emitStatusIPs(h, r, k, pod, s.text(ps, "patch"))
+}
+
+// readStatusWritten reads the whole status, JSON since 1.26, a Go struct before.
+func readStatusWritten(s *session, h *hostState, r *record, k *klogLine) {
+	ps := s.fields(k.rest)
+	pod, ok := s.podOf(ps)
+	if !ok {
+		s.cutLine(r)
+		return
+	}
+	s.emitStatusIPs(h, r, k, pod, s.text(ps, "status"))
+}
+
+// oldStatusPatch reads `Patch status for pod "p_ns(uid)" with "JSON"`.
+func oldStatusPatch(s *session, h *hostState, r *record, k *klogLine) {
+	s.oldStatus(h, r, k)
+}
+
+// oldStatusWritten reads `Status for pod "p_ns(uid)" updated successfully: (3,
+// {Phase:Running … PodIP:10.1.2.3 PodIPs:[{IP:10.1.2.3}] …})`.
+func oldStatusWritten(s *session, h *hostState, r *record, k *klogLine) {
+	s.oldStatus(h, r, k)
+}
+
+func (s *session) oldStatus(h *hostState, r *record, k *klogLine) {
+	pod, rest, ok := s.quotedPod(k.rest)
+	if !ok {
+		s.cutLine(r)
+		return
+	}
+	if bytes.Contains(rest, []byte(`\"podIP`)) {
+		s.scratch = appendUnquoted(s.scratch[:0], rest)
+		rest = s.scratch
+	}
+	s.emitStatusIPs(h, r, k, pod, rest)
+}
+
+// emitStatusIPs emits the addresses of a pod status or of a patch to one.
+func (s *session) emitStatusIPs(h *hostState, r *record, k *klogLine, pod event.PodRef, status []byte) {
+	ips := statusIPs(status)
+	if len(ips) > 0 {
+		s.emit(h, r, k.time(s, h, r), k.pid, &event.PodIP{Pod: pod, IPs: ips, Fact: event.IPObserved, Via: "status-patch"})
+	}
+}
+
+// statusIPs finds podIP and podIPs in a status in JSON, in a merge patch, or as
+// a printed Go struct. Addresses that the patch deletes are left out.
+func statusIPs(b []byte) []netip.Addr {
+	var ips []netip.Addr
+	add := func(v []byte) {
+		if a, ok := ipAddr(v); ok {
+			for _, have := range ips {
+				if have == a {
+					return
+				}
+			}
+			ips = append(ips, a)
+		}
+	}
+	if ip, ok := between(b, `"podIP":"`, `"`); ok {
+		add(ip)
+	} else if ip, ok := between(b, " PodIP:", " "); ok {
+		add(ip)
+	}
+	list := b
+	if _, rest, ok := bytes.Cut(b, []byte(`"podIPs":[`)); ok {
+		list = rest
+	} else if _, rest, ok := bytes.Cut(b, []byte(" PodIPs:[")); ok {
+		list = rest
+	} else {
+		return ips
+	}
+	for len(list) > 0 && (list[0] == '{' || list[0] == ',' || list[0] == ' ') {
+		if list[0] != '{' {
+			list = list[1:]
+			continue
+		}
+		end := closingBracket(list)
+		if end < 0 {
+			break
+		}
+		item := list[:end]
+		list = list[end:]
+		if bytes.Contains(item, []byte(`"$patch":"delete"`)) {
+			continue
+		}
+		if ip, ok := between(item, `"ip":"`, `"`); ok {
+			add(ip)
+		} else if ip, ok := after(item, "{IP:"); ok {
+			add(bytes.TrimSuffix(ip, []byte("}")))
+		}
+	}
+	return ips
+}
+
+// readStatusFailed notes that the kubelet could not reach the API server for a
+// pod's status: what the API shows is then late.
+func readStatusFailed(s *session, h *hostState, r *record, k *klogLine) {
+	ps := s.fields(k.rest)
+	pod, _ := s.podOf(ps)
+	err := s.text(ps, "err")
+	if err == nil {
+		err = s.text(ps, "error")
+	}
+	// The patch itself is quoted first; the reason stands at the end.
+	s.emit(h, r, k.time(s, h, r), k.pid, &event.NodeState{Code: event.NodeStatusFailed, Pod: pod, Message: clipTail(err, maxMessage)})
+}
+
+// oldStatusFailed reads `Failed to update status for pod "p_ns(uid)": ERR`.
+func oldStatusFailed(s *session, h *hostState, r *record, k *klogLine) {
+	pod, rest, _ := s.quotedPod(k.rest)
+	s.emit(h, r, k.time(s, h, r), k.pid, &event.NodeState{Code: event.NodeStatusFailed, Pod: pod,
+		Message: clipTail(bytes.TrimPrefix(rest, []byte(": ")), maxMessage)})
+}
+
+// clipTail keeps the end of b where it is too long.
+func clipTail(b []byte, limit int) string {
+	if len(b) > limit {
+		b = b[len(b)-limit:]
+		for len(b) > 0 && b[0]&0xC0 == 0x80 {
+			b = b[1:]
+		}
+	}
+	return clip(b, limit)
+}
+
+// readRecreated reads a pod of the same name with another UID (static pods,
+// StatefulSets).
+func readRecreated(s *session, h *hostState, r *record, k *klogLine) {
+	ps := s.fields(k.rest)
+	pod, ok := s.podOf(ps)
+	if !ok {
+		s.cutLine(r)
+		return
+	}
+	s.emit(h, r, k.time(s, h, r), k.pid, &event.PodSync{Op: event.SyncRecreated, Pod: pod, OldUID: s.uid(ps, "oldPodUID")})
+}
+
+// oldRecreated reads `Pod "name" was deleted and then recreated, skipping status
+// update; old UID "…", new UID "…"`, where the name may have its namespace.
+func oldRecreated(s *session, h *hostState, r *record, k *klogLine) {
+	name, rest, ok := cutByte(bytes.TrimPrefix(k.rest, []byte(`"`)), '"')
+	if _, recreated := after(rest, " was deleted and then recreated"); !ok || !recreated {
+		return
+	}
+	pod := s.podRef(name)
+	if p, _, ok := s.oldPod(name); ok {
+		pod = p
+	}
+	c := &event.PodSync{Op: event.SyncRecreated}
+	if old, ok := between(rest, `old UID "`, `"`); ok {
+		c.OldUID = s.intern(old)
+	}
+	if uid, ok := between(rest, `new UID "`, `"`); ok {
+		pod.UID = s.intern(uid)
+	}
+	c.Pod = pod
+	s.emit(h, r, k.time(s, h, r), k.pid, c)
+}

@@ -1,0 +1,289 @@
+package logs
+
+import (
+	"bytes"
+	"context"
+	"unicode/utf8"
+
+	"github.com/probe-forensics/probe-forensics/parsers/event"
+)
+
+// prefixForm is a text form in which every record is one line with a prefix:
+// journalctl's short family, syslog files, CRI logs, bare klog. The engine here
+// reads them all; a form only knows how to take its prefix off.
+type prefixForm struct {
+	name string
+	// split takes the prefix off a line into r and leaves the message in r.msg. It
+	// returns false when the line does not have this prefix.
+	split func(line []byte, r *record) bool
+}
+
+// prefixForms are all forms, for lines that are not in the form of their file.
+var prefixForms []prefixForm
+
+// registerPrefixed registers a Format made of a prefixForm. bonus is added to
+// the score of a head in which the form fits.
+func registerPrefixed(p prefixForm, doc string, detect func(head []byte, path string) int) struct{} {
+	prefixForms = append(prefixForms, p)
+	return register(Format{Name: p.name, Doc: doc, Detect: detect,
+		Parse: func(ctx context.Context, in *Input) error { return readPrefixed(ctx, in, p) }})
+}
+
+// share counts how many of the non-blank lines of a head a form splits, in per
+// cent, boundary lines left out. The last line may be torn and counts only if it
+// fits.
+func (p prefixForm) share(head []byte) (percent, lines int) {
+	good, all := 0, 0
+	for n := 0; len(head) > 0 && n < 400; n++ {
+		line, rest, more := cutByte(head, '\n')
+		head = rest
+		line = peel(bytes.TrimSuffix(line, []byte("\r")))
+		if len(line) == 0 || isBoundary(line) || line[0] == ' ' || line[0] == '\t' {
+			continue
+		}
+		var r record
+		switch {
+		case p.split(line, &r):
+			good++
+			all++
+		case more:
+			all++
+		}
+	}
+	if all == 0 {
+		return 0, 0
+	}
+	return good * 100 / all, good
+}
+
+// detectShare turns a share into a score: at least half of the lines must fit.
+func detectShare(p prefixForm, base int) func([]byte, string) int {
+	return func(head []byte, _ string) int {
+		percent, good := p.share(head)
+		if good == 0 || percent < 50 {
+			return 0
+		}
+		return base * percent / 100
+	}
+}
+
+// peel takes off what pastes put around a line: a byte order mark, colours, the
+// bullets of old minikube versions, quote marks of mail.
+func peel(line []byte) []byte {
+	if len(line) == 0 {
+		return line
+	}
+	switch line[0] {
+	case 0xEF:
+		line = bytes.TrimPrefix(line, []byte("\xEF\xBB\xBF"))
+	case '*', '>':
+		if len(line) > 1 && line[1] == ' ' {
+			line = line[2:]
+		} else if line[0] == '*' && len(line) == 1 {
+			line = nil
+		}
+	}
+	if bytes.IndexByte(line, 0x1B) >= 0 {
+		line = withoutColours(line)
+	}
+	return line
+}
+
+// withoutColours removes ANSI escape sequences (ESC [ … letter).
+func withoutColours(line []byte) []byte {
+	out := make([]byte, 0, len(line))
+	for i := 0; i < len(line); i++ {
+		if line[i] != 0x1B {
+			out = append(out, line[i])
+			continue
+		}
+		if i+1 < len(line) && line[i+1] == '[' {
+			i += 2
+			for i < len(line) && (line[i] < 0x40 || line[i] > 0x7E) {
+				i++
+			}
+		}
+	}
+	return out
+}
+
+// prefixedReader is the state of reading one prefixed stream.
+type prefixedReader struct {
+	s    *session
+	l    *lineReader
+	form prefixForm
+	rec  record
+	// held owns the line of a record that waits for lines behind it.
+	held []byte
+	// early are padded lines met before their record: a newest-first export that
+	// was turned round line by line.
+	early [][]byte
+}
+
+func readPrefixed(ctx context.Context, in *Input, form prefixForm) error {
+	p := &prefixedReader{s: newSession(in), l: newLineReader(ctx, in), form: form}
+	line, ok := p.l.next()
+	for ok {
+		line, ok = p.step(peel(line))
+	}
+	return p.s.finish(p.l, nil)
+}
+
+// step handles one line and whatever belongs to it, and returns the next.
+func (p *prefixedReader) step(line []byte) ([]byte, bool) {
+	p.rec = record{ref: event.Ref{Line: p.l.number, Offset: p.l.offset}}
+	if p.l.long {
+		p.s.problem(p.rec.ref, "long-line", "a line longer than 1 MiB was cut")
+	}
+	if !p.split(line) {
+		p.stray(line)
+		return p.l.next()
+	}
+	if len(p.early) > 0 && bytes.HasSuffix(p.rec.msg, []byte("=<")) {
+		p.joinEarly(line)
+	} else {
+		p.early = p.early[:0]
+	}
+	if p.l.following == ' ' {
+		return p.padded(line)
+	}
+	p.s.canWait, p.s.waiting = true, false
+	p.s.handle(&p.rec)
+	p.s.canWait = false
+	if p.s.waiting {
+		return p.wrapped(line)
+	}
+	return p.l.next()
+}
+
+// split tries the form of the file first, then the others.
+func (p *prefixedReader) split(line []byte) bool {
+	if p.form.split(line, &p.rec) {
+		return true
+	}
+	if len(line) < 16 || isBoundary(line) {
+		return false
+	}
+	for _, f := range prefixForms {
+		ref := p.rec.ref
+		if f.name != p.form.name && f.split(line, &p.rec) {
+			return true
+		}
+		p.rec = record{ref: ref}
+	}
+	return false
+}
+
+// padded collects the lines of a multi-line message: journalctl pads them with
+// blanks to the column of the message.
+func (p *prefixedReader) padded(line []byte) ([]byte, bool) {
+	p.hold(line)
+	width := utf8.RuneCount(p.held[:len(p.held)-len(p.rec.msg)])
+	msg := p.rec.msg
+	var pads [][]byte
+	next, ok := p.l.next()
+	for ok && isPad(next, width) && len(pads) < maxBlockLines {
+		pads = append(pads, bytes.Clone(next))
+		if p.l.following != ' ' {
+			next, ok = p.l.next()
+			break
+		}
+		next, ok = p.l.next()
+	}
+	// A closing " >" that does not follow an opening "=<" belongs to the record
+	// below it.
+	if len(pads) > 0 && !bytes.HasSuffix(msg, []byte("=<")) && bytes.HasPrefix(skipBlanks(pads[0]), []byte(">")) {
+		p.early = pads
+	} else {
+		msg = bytes.Clone(msg)
+		for _, l := range pads {
+			msg = append(append(msg, '\n'), l[min(width, len(l)-len(skipBlanks(l))):]...)
+		}
+	}
+	p.rec.msg = msg
+	// next is handled only after this record, and record.host and the like lie in
+	// held, so both stay valid.
+	early := p.early
+	p.s.handle(&p.rec)
+	p.early = early
+	if ok {
+		return peel(next), true
+	}
+	return nil, false
+}
+
+// isPad reports whether a line is indented as far as a message column would be.
+// East Asian month names are wider than their characters count.
+func isPad(line []byte, width int) bool {
+	n := len(line) - len(bytes.TrimLeft(line, " "))
+	return n >= 12 && n >= width-4
+}
+
+// joinEarly puts padded lines that came first behind their record, in order.
+func (p *prefixedReader) joinEarly(line []byte) {
+	p.hold(line)
+	width := utf8.RuneCount(p.held[:len(p.held)-len(p.rec.msg)])
+	msg := bytes.Clone(p.rec.msg)
+	for i := len(p.early) - 1; i >= 0; i-- {
+		l := p.early[i]
+		msg = append(append(msg, '\n'), l[min(width, len(l)-len(skipBlanks(l))):]...)
+	}
+	p.rec.msg = msg
+	p.early = p.early[:0]
+}
+
+// hold copies the current line, so that the record outlives the reader's step.
+func (p *prefixedReader) hold(line []byte) {
+	p.held = append(p.held[:0], line...)
+	ref := p.rec.ref
+	p.rec = record{ref: ref}
+	p.split(p.held)
+}
+
+// wrapped tries to complete a record that ends inside a value with the lines
+// behind it: mail programs and tickets break long lines without a mark.
+func (p *prefixedReader) wrapped(line []byte) ([]byte, bool) {
+	p.hold(line)
+	rec := p.rec.own()
+	next, ok := p.l.next()
+	for n := 0; n < 32 && ok; n++ {
+		part := peel(next)
+		var probe record
+		if len(part) == 0 || isBoundary(part) || p.form.split(part, &probe) {
+			break
+		}
+		rec.msg = append(rec.msg, bytes.TrimRight(skipBlanks(part), " ")...)
+		p.s.in.Info.Records--
+		p.s.canWait, p.s.waiting = true, false
+		p.s.handle(&rec)
+		p.s.canWait = false
+		next, ok = p.l.next()
+		if !p.s.waiting {
+			return peel(next), ok
+		}
+	}
+	p.s.in.Info.Records--
+	p.s.waiting = false
+	p.s.handle(&rec)
+	return peel(next), ok
+}
+
+// stray deals with a line that has no prefix.
+func (p *prefixedReader) stray(line []byte) {
+	ref := p.rec.ref
+	if len(bytes.TrimSpace(line)) == 0 || p.s.boundary(line, ref) || isFiller(line) {
+		return
+	}
+	if h := p.s.lastHost; h != nil && len(h.open) > 0 {
+		o := &h.open[len(h.open)-1]
+		p.s.continues(h, &record{host: o.head.host, pid: o.head.pid, msg: line, ref: ref})
+		return
+	}
+	if isPad(line, 0) {
+		if len(p.early) < maxBlockLines {
+			p.early = append(p.early, bytes.Clone(line))
+		}
+		return
+	}
+	p.s.reject(ref, "unknown-line", "a line does not have the form of the file it stands in")
+}

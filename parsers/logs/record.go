@@ -1,0 +1,296 @@
+package logs
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/probe-forensics/probe-forensics/parsers/event"
+)
+
+// record is one entry of a log, whatever its framing: what a Format hands to
+// the dialects. Its slices are valid until the next record.
+type record struct {
+	host  []byte // host name of the line, nil when the form has none
+	ident []byte // syslog identifier or unit name without ".service", nil when absent
+	pid   int32  // process id of the prefix, 0 when absent
+	stamp event.Stamp
+	msg   []byte
+	boot  []byte // boot id, where the form carries it
+	ref   event.Ref
+}
+
+// hostState is what the session remembers about one host of the stream.
+type hostState struct {
+	name string
+	// zone is the offset that klog headers of this host were found to have.
+	zone      time.Duration
+	zoneKnown bool
+	boot      string
+	open      []openBlock // multi-line values begun and not yet closed
+	tail      []tailBlock // the same in newest-first order: closed, not yet begun
+	held      []heldProbe // OpenShift prints some probe failures twice
+	// lastFailure is the sandbox failure told last.
+	lastFailure sandboxFailure
+	last        event.Stamp
+	seen        bool
+}
+
+// session carries the state of reading one stream: counters, hosts, open
+// multi-line values. One goroutine owns it.
+type session struct {
+	in     *Input
+	stream event.StreamID
+	// container is set when the path says that the stream is a container's log.
+	container *containerPath
+
+	hosts    map[string]*hostState
+	lastHost *hostState
+	names    map[string]string // interned strings
+	scratch  []byte
+	pairs    []pair
+	problems map[string]*event.Problem
+	order    []string // problem keys in order of appearance
+
+	level          int  // highest verbosity proven
+	closing        bool // an open value is being read for good
+	canWait        bool // the framing can append lines to a record that was cut
+	waiting        bool // it is asked to
+	openCount      int  // blocks open over all hosts
+	emitted        bool
+	kept           int64
+	probeFailed    int64
+	probeErrored   int64
+	probeSucceeded int64
+	sandboxEvents  int64
+	twins          int64 // OpenShift's second lines
+	events         int64
+
+	ordering
+	pendingBoot string // "-- Reboot --" seen, waiting for a record to date it
+	bootLine    event.Ref
+	bootSeen    bool
+}
+
+func newSession(in *Input) *session {
+	s := &session{in: in, stream: in.Info.ID, level: -1,
+		hosts: make(map[string]*hostState), names: make(map[string]string),
+		problems: make(map[string]*event.Problem)}
+	s.container = containerOfPath(in.Path)
+	return s
+}
+
+// handle takes one record: joins it to an open multi-line value, or gives it to
+// the dialect that knows such lines.
+func (s *session) handle(r *record) {
+	s.in.Info.Records++
+	r.ref.Stream = s.stream
+	h := s.hostOf(r.host)
+	if !r.stamp.IsZero() {
+		s.see(r.stamp)
+		h.last = r.stamp
+	}
+	h.seen = true
+	if s.bootSeen || len(r.boot) > 0 {
+		s.noteBoot(h, r)
+	}
+	s.emitted = false
+	if len(h.open)+len(h.tail) > 0 && s.continues(h, r) {
+		return
+	}
+	s.dispatch(h, r)
+	if s.emitted {
+		s.kept++
+	}
+}
+
+// dispatch finds the dialect of a record by the first byte of its message.
+func (s *session) dispatch(h *hostState, r *record) {
+	if len(r.msg) == 0 {
+		return
+	}
+	for _, d := range dialectsFor[r.msg[0]] {
+		if d.read(s, h, r) {
+			return
+		}
+	}
+}
+
+// hostOf returns the state kept for a host name; records without one share that
+// of the stream's node.
+func (s *session) hostOf(name []byte) *hostState {
+	if h := s.lastHost; h != nil && string(name) == h.name {
+		return h
+	}
+	h := s.hosts[string(name)]
+	if h == nil {
+		h = &hostState{name: string(name)}
+		if len(s.hosts) < maxHosts {
+			s.hosts[h.name] = h
+		}
+	}
+	s.lastHost = h
+	return h
+}
+
+// maxHosts bounds the hosts remembered at once; maxNames the interned strings.
+const (
+	maxHosts = 4096
+	maxNames = 1 << 16
+)
+
+// emit hands over one event about a record. A zero stamp at means the record's
+// own.
+func (s *session) emit(h *hostState, r *record, at event.Stamp, pid int32, p event.Payload) {
+	e := event.Event{Time: at, Node: h.name, PID: pid, Ref: r.ref, Payload: p}
+	if at.IsZero() {
+		e.Time = r.stamp
+	} else {
+		e.Logged = r.stamp
+	}
+	if e.PID == 0 {
+		e.PID = r.pid
+	}
+	if e.Node == "" {
+		e.Node = s.in.Info.Node
+	}
+	s.emitted = true
+	s.events++
+	switch p := p.(type) {
+	case *event.ProbeResult:
+		switch p.Outcome {
+		case event.OutcomeFailed:
+			s.probeFailed++
+		case event.OutcomeErrored:
+			s.probeErrored++
+		case event.OutcomeSucceeded, event.OutcomeWarning:
+			s.probeSucceeded++
+		}
+	case *event.SandboxChange:
+		s.sandboxEvents++
+	}
+	s.in.Sink.Emit(e)
+}
+
+// problem records damage; the same code is reported once, with its first place
+// and how often it was met.
+func (s *session) problem(ref event.Ref, code, message string) {
+	if p := s.problems[code]; p != nil {
+		p.Count++
+		return
+	}
+	ref.Stream = s.stream
+	s.problems[code] = &event.Problem{Ref: ref, Path: s.in.Path, Code: code, Message: message, Count: 1}
+	s.order = append(s.order, code)
+}
+
+// reject counts a record that could not be read.
+func (s *session) reject(ref event.Ref, code, message string) {
+	s.in.Info.Rejected++
+	s.problem(ref, code, message)
+}
+
+// intern returns b as a string, the same one for equal content: pod and
+// namespace names repeat in every line.
+func (s *session) intern(b []byte) string {
+	if len(b) == 0 {
+		return ""
+	}
+	if v, ok := s.names[string(b)]; ok {
+		return v
+	}
+	v := strings.ToValidUTF8(string(b), "\uFFFD")
+	if len(s.names) < maxNames && len(b) <= 512 {
+		s.names[string(b)] = v
+	}
+	return v
+}
+
+// prove notes that a line of a verbosity level was met.
+func (s *session) prove(level int8) {
+	if int(level) > s.level {
+		s.level = int(level)
+	}
+}
+
+// finish closes what is open and writes the counters of the stream. The error
+// is that of reading; it becomes part of the result.
+func (s *session) finish(l *lineReader, readErr error) error {
+	s.closeOpen()
+	info := s.in.Info
+	info.Kept += s.kept
+	info.Verbosity = max(info.Verbosity, s.level)
+	s.finishOrder(info)
+	if info.Node == "" {
+		info.Node = s.onlyHost()
+	}
+	if l != nil {
+		info.Bytes = max(info.Bytes, l.consumed())
+		info.Count("lines", l.number-max(s.in.FirstLine-1, 0))
+		readErr = errors.Join(readErr, l.err)
+	}
+	for _, c := range [...]struct {
+		name string
+		n    int64
+	}{{"probe_failed", s.probeFailed}, {"probe_errored", s.probeErrored},
+		{"probe_succeeded", s.probeSucceeded}, {"probe_lines_repeated", s.twins},
+		{"sandbox_events", s.sandboxEvents}, {"events", s.events}} {
+		if c.n > 0 {
+			info.Count(c.name, c.n)
+		}
+	}
+	for _, k := range s.order {
+		s.in.Sink.Problem(*s.problems[k])
+	}
+	if readErr != nil {
+		return fmt.Errorf("%s: after record %d: %w", s.in.Path, info.Records, readErr)
+	}
+	return nil
+}
+
+// hostsInOrder returns the hosts sorted by name.
+func (s *session) hostsInOrder() []*hostState {
+	hosts := make([]*hostState, 0, len(s.hosts))
+	for _, name := range slices.Sorted(maps.Keys(s.hosts)) {
+		hosts = append(hosts, s.hosts[name])
+	}
+	return hosts
+}
+
+// onlyHost is the host name if the whole stream had just one.
+func (s *session) onlyHost() string {
+	only := ""
+	for name, h := range s.hosts {
+		if name == "" || !h.seen {
+			continue
+		}
+		if only != "" {
+			return ""
+		}
+		only = name
+	}
+	return only
+}
+
+// noteBoot emits that a host was rebooted before this record: the boot id
+// differs from that of its record before, or a "-- Boot --" line stood between.
+func (s *session) noteBoot(h *hostState, r *record) {
+	if s.bootSeen {
+		s.bootSeen = false
+		s.emit(h, &record{ref: s.bootLine, stamp: r.stamp}, event.Stamp{}, 0,
+			&event.NodeState{Code: event.NodeReboot, Message: s.pendingBoot})
+		return
+	}
+	if string(r.boot) == h.boot {
+		return
+	}
+	if h.boot != "" {
+		s.emit(h, &record{ref: r.ref, stamp: r.stamp}, event.Stamp{}, 0,
+			&event.NodeState{Code: event.NodeReboot, Message: "-- Boot " + string(r.boot) + " --"})
+	}
+	h.boot = string(bytes.Clone(r.boot))
+}
