@@ -157,6 +157,7 @@ func TestLabCounts(t *testing.T) {
 			for _, form := range []string{"short.log", "short-iso.log", "json", "export"} {
 				forms[form] = gunzip(t, filepath.Join(dir, "raw", "kubelet."+form+".gz"))
 			}
+			forms["binary"] = member(t, filepath.Join(dir, "bundle.tar.gz"), ".journal")
 			reference := readLog(t, "json", forms["json"])
 			for form, data := range forms {
 				read := readLog(t, form, data)

@@ -191,9 +191,9 @@ func (s *session) oldPod(b []byte) (pod event.PodRef, rest []byte, ok bool) {
 		UID: s.intern(b[open+1 : open+end])}, b[open+end+1:], true
 }
 
-// cutLine notes that a catalogued line is incomplete.
+// cutLine notes that a catalogued line is incomplete: cut, or edited.
 func (s *session) cutLine(r *record) {
-	s.reject(r.ref, "cut-line", "a kubelet line ends inside a value that is needed; it was cut by a pager or a terminal")
+	s.reject(r.ref, "incomplete-line", "a kubelet line lacks a value that is needed; its end may have been cut by a pager or a terminal")
 }
 
 // limits of the texts that events carry.
