@@ -1,0 +1,228 @@
+package logs
+
+import (
+	"bytes"
+	"errors"
+	"iter"
+	"net/netip"
+	"strconv"
+	"time"
+
+	"github.com/probe-forensics/probe-forensics/parsers/event"
+)
+
+// Bounds of one object. An object over a bound becomes a problem and reading
+// goes on with the next one, so neither a huge scalar nor an alias bomb costs
+// more than this.
+const (
+	maxObjectBytes = 8 << 20 // text of one object
+	maxObjectNodes = 1 << 18 // values in one object, aliases expanded
+	maxObjectDepth = 96      // nesting
+	maxFullYAML    = 1 << 20 // text handed to the full YAML parser (18 times its size in memory)
+)
+
+var (
+	errTooManyNodes = errors.New("more than " + strconv.Itoa(maxObjectNodes) + " values")
+	errTooDeep      = errors.New("nested deeper than " + strconv.Itoa(maxObjectDepth))
+)
+
+type nodeKind uint8
+
+const (
+	nodeNull nodeKind = iota
+	nodeScalar
+	nodeMap
+	nodeList
+)
+
+// treeNode is one value of an object. Text and key point into the object's
+// source or into the tree's store, so they live until the tree is reset.
+type treeNode struct {
+	key, text   []byte
+	first, next int32
+	kind        nodeKind
+	quoted      bool
+}
+
+// objectTree holds one object read from YAML or JSON: both end in this form,
+// and the readers of kinds know nothing of either syntax. It is reused from
+// object to object. Index 0 is the absent node.
+type objectTree struct {
+	nodes []treeNode
+	store []byte // unescaped and folded text
+}
+
+func (t *objectTree) reset() {
+	t.nodes = append(t.nodes[:0], treeNode{})
+	t.store = t.store[:0]
+}
+
+func (t *objectTree) add(n treeNode) (int32, error) {
+	if len(t.nodes) >= maxObjectNodes {
+		return 0, errTooManyNodes
+	}
+	t.nodes = append(t.nodes, n)
+	return int32(len(t.nodes) - 1), nil
+}
+
+// link appends child to parent, whose last child so far is last, and returns
+// the new last child.
+func (t *objectTree) link(parent, last, child int32) int32 {
+	switch {
+	case child == 0:
+		return last
+	case last == 0:
+		t.nodes[parent].first = child
+	default:
+		t.nodes[last].next = child
+	}
+	return child
+}
+
+// unreadKey names subtrees that no reader looks at; they are skipped unparsed.
+// The managed fields alone are a third of what the API server prints.
+func unreadKey(k []byte) bool {
+	return string(k) == "managedFields" || string(k) == "kubectl.kubernetes.io/last-applied-configuration"
+}
+
+// field is a value inside an objectTree; the zero field is absent. All readers
+// accept absent fields and answer with zero values, because every field of a
+// Kubernetes object may be missing.
+type field struct {
+	t *objectTree
+	i int32
+}
+
+func (f field) ok() bool { return f.i != 0 }
+
+func (f field) node() *treeNode { return &f.t.nodes[f.i] }
+
+// get walks down a path of keys.
+func (f field) get(path ...string) field {
+	for _, k := range path {
+		if f.i == 0 {
+			return field{}
+		}
+		n := f.node()
+		if n.kind != nodeMap {
+			return field{}
+		}
+		c := n.first
+		for c != 0 && string(f.t.nodes[c].key) != k {
+			c = f.t.nodes[c].next
+		}
+		f.i = c
+	}
+	return f
+}
+
+// has reports whether the path leads to something other than null.
+func (f field) has(path ...string) bool {
+	g := f.get(path...)
+	return g.ok() && g.node().kind != nodeNull
+}
+
+// each yields the elements of a list or the values of a mapping.
+func (f field) each(path ...string) iter.Seq[field] {
+	g := f.get(path...)
+	return func(yield func(field) bool) {
+		if !g.ok() {
+			return
+		}
+		for c := g.node().first; c != 0; c = g.t.nodes[c].next {
+			if !yield(field{g.t, c}) {
+				return
+			}
+		}
+	}
+}
+
+func (f field) key() string { return string(f.node().key) }
+
+// raw returns the text of a scalar without copying it; it must not be kept.
+func (f field) raw(path ...string) []byte {
+	g := f.get(path...)
+	if !g.ok() || g.node().kind != nodeScalar {
+		return nil
+	}
+	return g.node().text
+}
+
+// str returns a copy of a scalar's text, "" for anything else.
+func (f field) str(path ...string) string { return string(f.raw(path...)) }
+
+// cut is str limited to n bytes.
+func (f field) cut(n int, path ...string) string { return cutBytes(f.raw(path...), n) }
+
+func (f field) isTrue(path ...string) bool { return string(f.raw(path...)) == "true" }
+
+// num returns an integer, or def where there is none.
+func (f field) num(def int, path ...string) int {
+	n, err := strconv.Atoi(string(f.raw(path...)))
+	if err != nil {
+		return def
+	}
+	return n
+}
+
+// seconds returns a whole number of seconds, def where there is none.
+func (f field) seconds(def int, path ...string) time.Duration {
+	return time.Duration(f.num(def, path...)) * time.Second
+}
+
+// at returns the instant of an RFC 3339 text, zero if there is none.
+func (f field) at(path ...string) event.Nanos { return f.stamp(path...).At }
+
+// stamp returns the instant of an RFC 3339 text with the precision it was
+// written in.
+func (f field) stamp(path ...string) event.Stamp {
+	s, _ := parseObjectTime(f.raw(path...))
+	return s
+}
+
+// addr returns an address, with or without a prefix length.
+func (f field) addr(path ...string) (netip.Addr, bool) { return parseAddr(f.raw(path...)) }
+
+func parseAddr(b []byte) (netip.Addr, bool) {
+	if len(b) == 0 || len(b) > 64 {
+		return netip.Addr{}, false
+	}
+	if i := bytes.IndexByte(b, '/'); i >= 0 {
+		b = b[:i]
+	}
+	a, err := netip.ParseAddr(string(b))
+	if err != nil {
+		return netip.Addr{}, false
+	}
+	return a.Unmap().WithZone(""), true
+}
+
+// cutBytes copies at most n bytes of b, never splitting a UTF-8 sequence.
+func cutBytes(b []byte, n int) string {
+	if len(b) > n {
+		for n > 0 && b[n]&0xc0 == 0x80 {
+			n--
+		}
+		b = b[:n]
+	}
+	return string(b)
+}
+
+// parseObjectTime reads the RFC 3339 forms of the API ("2026-12-02T04:58:07Z",
+// with or without a fraction or offset).
+func parseObjectTime(b []byte) (event.Stamp, bool) {
+	if len(b) < 20 || len(b) > 40 || b[4] != '-' {
+		return event.Stamp{}, false
+	}
+	t, err := time.Parse(time.RFC3339Nano, string(b))
+	if err != nil || t.Year() < 1970 || t.Year() > 2261 {
+		return event.Stamp{}, false
+	}
+	precision := time.Second
+	if b[19] == '.' {
+		for i := 20; i < len(b) && b[i] >= '0' && b[i] <= '9' && precision > 1; i++ {
+			precision /= 10
+		}
+	}
+	return event.Known(event.FromTime(t), precision), true
+}
