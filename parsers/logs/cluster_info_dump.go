@@ -19,7 +19,7 @@ var _ = register(Format{
 	},
 	Parse: func(ctx context.Context, in *Input) error {
 		o := newObjectStream(ctx, in)
-		return o.finish(splitYAML(o, in.R))
+		return o.finish(splitYAML(o))
 	},
 })
 

@@ -109,7 +109,7 @@ func (o *objectStream) addedInterface(e *event.K8sEvent) {
 		Interface: name, Fact: event.IPAllocated, Via: "event",
 	}
 	for _, s := range strings.Fields(list) {
-		if a, ok := parseAddr([]byte(s)); ok {
+		if a, ok := ipAddr([]byte(s)); ok {
 			ip.IPs = append(ip.IPs, a)
 		}
 	}
@@ -185,7 +185,7 @@ func parseNote(b []byte) (field, bool) {
 func addrList(list [][]byte) []netip.Addr {
 	var ips []netip.Addr
 	for _, b := range list {
-		if a, ok := parseAddr(bytes.TrimSpace(b)); ok {
+		if a, ok := ipAddr(bytes.TrimSpace(b)); ok {
 			ips = append(ips, a)
 		}
 	}
@@ -199,24 +199,11 @@ func parseMAC(b []byte) event.MAC {
 		return m
 	}
 	for i := range 6 {
-		h, ok1 := hexDigit(b[3*i])
-		l, ok2 := hexDigit(b[3*i+1])
-		if !ok1 || !ok2 || (i < 5 && b[3*i+2] != ':' && b[3*i+2] != '-') {
+		r, ok := hexRune(b[3*i:], 2)
+		if !ok || (i < 5 && b[3*i+2] != ':' && b[3*i+2] != '-') {
 			return event.MAC{}
 		}
-		m[i] = h<<4 | l
+		m[i] = byte(r)
 	}
 	return m
-}
-
-func hexDigit(c byte) (byte, bool) {
-	switch {
-	case c >= '0' && c <= '9':
-		return c - '0', true
-	case c >= 'a' && c <= 'f':
-		return c - 'a' + 10, true
-	case c >= 'A' && c <= 'F':
-		return c - 'A' + 10, true
-	}
-	return 0, false
 }

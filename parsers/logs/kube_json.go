@@ -16,7 +16,7 @@ var _ = register(Format{
 	Detect: detectKubeJSON,
 	Parse: func(ctx context.Context, in *Input) error {
 		o := newObjectStream(ctx, in)
-		return o.finish((&jsonSplitter{o: o, br: newLargeReader(in.R)}).run())
+		return o.finish(newJSONSplitter(o).run())
 	},
 })
 
@@ -70,6 +70,10 @@ type jsonSplitter struct {
 	over   bool
 }
 
+func newJSONSplitter(o *objectStream) *jsonSplitter {
+	return &jsonSplitter{o: o, br: bufio.NewReaderSize(o.in.R, 256<<10), line: firstLine(o.in), offset: o.in.FirstOffset}
+}
+
 func (j *jsonSplitter) run() error {
 	if bom, _ := j.br.Peek(3); string(bom) == "\xef\xbb\xbf" {
 		j.drop(3)
@@ -80,7 +84,7 @@ func (j *jsonSplitter) run() error {
 		}
 		c, err := j.peek()
 		if err != nil {
-			j.o.lines = j.line
+			j.o.lines = j.line - firstLine(j.o.in)
 			if errors.Is(err, io.EOF) {
 				return nil
 			}
@@ -105,7 +109,7 @@ func (j *jsonSplitter) run() error {
 		}
 		if errors.Is(err, io.EOF) {
 			j.o.problem(at, "truncated", "the json ends inside an object")
-			j.o.lines = j.line + 1
+			j.o.lines = j.line + 1 - firstLine(j.o.in)
 			return nil
 		}
 		var bad *jsonSyntax
@@ -115,7 +119,7 @@ func (j *jsonSplitter) run() error {
 		j.o.in.Info.Rejected++
 		j.o.problem(j.place(), "bad-json", err.Error())
 		if err := j.resync(); err != nil {
-			j.o.lines = j.line + 1
+			j.o.lines = j.line + 1 - firstLine(j.o.in)
 			return nil
 		}
 	}
@@ -360,7 +364,7 @@ func (j *jsonSplitter) logs() error {
 				return nil
 			}
 		} else if !l.start(text) {
-			return &jsonSyntax{cutBytes(text, 40), "an object"}
+			return &jsonSyntax{clip(text, 40), "an object"}
 		}
 		if err != nil && !errors.Is(err, bufio.ErrBufferFull) {
 			return err

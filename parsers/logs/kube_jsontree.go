@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"strconv"
-	"unicode/utf16"
 	"unicode/utf8"
 )
 
@@ -207,64 +205,6 @@ func (j *jsonObject) str() ([]byte, error) {
 		j.t.store = make([]byte, 0, max(16<<10, 2*len(raw)))
 	}
 	start := len(j.t.store)
-	j.t.store = unescapeJSON(j.t.store, raw)
+	j.t.store = appendJSONString(j.t.store, raw)
 	return j.t.store[start:], nil
-}
-
-// unescapeJSON appends raw with its escapes resolved; an escape that is none
-// stays as it is.
-func unescapeJSON(dst, raw []byte) []byte {
-	for {
-		i := bytes.IndexByte(raw, '\\')
-		if i < 0 || i+1 == len(raw) {
-			return append(dst, raw...)
-		}
-		dst = append(dst, raw[:i]...)
-		c := raw[i+1]
-		raw = raw[i+2:]
-		switch c {
-		case 'n':
-			dst = append(dst, '\n')
-		case 't':
-			dst = append(dst, '\t')
-		case 'r':
-			dst = append(dst, '\r')
-		case 'b':
-			dst = append(dst, '\b')
-		case 'f':
-			dst = append(dst, '\f')
-		case '"', '\\', '/':
-			dst = append(dst, c)
-		case 'u':
-			r, n := jsonRune(raw)
-			dst = utf8.AppendRune(dst, r)
-			raw = raw[n:]
-		default:
-			dst = append(dst, '\\', c)
-		}
-	}
-}
-
-// jsonRune reads the digits after "\u", with a surrogate pair's second half.
-func jsonRune(b []byte) (rune, int) {
-	r, ok := hex4(b)
-	if !ok {
-		return utf8.RuneError, 0
-	}
-	if utf16.IsSurrogate(r) && len(b) >= 10 && b[4] == '\\' && b[5] == 'u' {
-		if r2, ok := hex4(b[6:]); ok {
-			if full := utf16.DecodeRune(r, r2); full != utf8.RuneError {
-				return full, 10
-			}
-		}
-	}
-	return r, 4
-}
-
-func hex4(b []byte) (rune, bool) {
-	if len(b) < 4 {
-		return 0, false
-	}
-	n, err := strconv.ParseUint(string(b[:4]), 16, 32)
-	return rune(n), err == nil
 }

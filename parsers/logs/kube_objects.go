@@ -1,17 +1,12 @@
 package logs
 
 import (
-	"bufio"
 	"bytes"
 	"context"
-	"io"
 	"strings"
 
 	"github.com/probe-forensics/probe-forensics/parsers/event"
 )
-
-// newLargeReader buffers what object lists are read through.
-func newLargeReader(r io.Reader) *bufio.Reader { return bufio.NewReaderSize(r, 256<<10) }
 
 // objectStream turns the objects of one stream into events. Both syntaxes feed
 // it.
@@ -31,7 +26,7 @@ func newObjectStream(ctx context.Context, in *Input) *objectStream {
 // finish reports the counters and problems of the stream.
 func (o *objectStream) finish(err error) error {
 	o.in.Info.Count("lines", o.lines)
-	o.tally.report(o.in.Sink)
+	o.tally.report(o.in)
 	return err
 }
 
@@ -77,9 +72,10 @@ func (t *problemTally) add(ref event.Ref, code, message string) {
 	t.list = append(t.list, event.Problem{Ref: ref, Code: code, Message: message, Count: 1})
 }
 
-func (t *problemTally) report(s event.Sink) {
+func (t *problemTally) report(in *Input) {
 	for _, p := range t.list {
-		s.Problem(p)
+		p.Path = in.Path
+		in.Sink.Problem(p)
 	}
 	t.list = nil
 }

@@ -13,7 +13,6 @@ import (
 
 // Bounds of the texts kept from a pod.
 const (
-	maxMessage    = 512
 	maxAnnotation = 1024
 	maxLabels     = 64
 )

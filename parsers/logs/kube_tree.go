@@ -1,7 +1,6 @@
 package logs
 
 import (
-	"bytes"
 	"errors"
 	"iter"
 	"net/netip"
@@ -152,7 +151,7 @@ func (f field) raw(path ...string) []byte {
 func (f field) str(path ...string) string { return string(f.raw(path...)) }
 
 // cut is str limited to n bytes.
-func (f field) cut(n int, path ...string) string { return cutBytes(f.raw(path...), n) }
+func (f field) cut(n int, path ...string) string { return clip(f.raw(path...), n) }
 
 func (f field) isTrue(path ...string) bool { return string(f.raw(path...)) == "true" }
 
@@ -176,53 +175,12 @@ func (f field) at(path ...string) event.Nanos { return f.stamp(path...).At }
 // stamp returns the instant of an RFC 3339 text with the precision it was
 // written in.
 func (f field) stamp(path ...string) event.Stamp {
-	s, _ := parseObjectTime(f.raw(path...))
+	s, rest, ok := isoStamp(f.raw(path...))
+	if !ok || len(rest) > 0 || s.Missing != 0 {
+		return event.Stamp{}
+	}
 	return s
 }
 
 // addr returns an address, with or without a prefix length.
-func (f field) addr(path ...string) (netip.Addr, bool) { return parseAddr(f.raw(path...)) }
-
-func parseAddr(b []byte) (netip.Addr, bool) {
-	if len(b) == 0 || len(b) > 64 {
-		return netip.Addr{}, false
-	}
-	if i := bytes.IndexByte(b, '/'); i >= 0 {
-		b = b[:i]
-	}
-	a, err := netip.ParseAddr(string(b))
-	if err != nil {
-		return netip.Addr{}, false
-	}
-	return a.Unmap().WithZone(""), true
-}
-
-// cutBytes copies at most n bytes of b, never splitting a UTF-8 sequence.
-func cutBytes(b []byte, n int) string {
-	if len(b) > n {
-		for n > 0 && b[n]&0xc0 == 0x80 {
-			n--
-		}
-		b = b[:n]
-	}
-	return string(b)
-}
-
-// parseObjectTime reads the RFC 3339 forms of the API ("2026-12-02T04:58:07Z",
-// with or without a fraction or offset).
-func parseObjectTime(b []byte) (event.Stamp, bool) {
-	if len(b) < 20 || len(b) > 40 || b[4] != '-' {
-		return event.Stamp{}, false
-	}
-	t, err := time.Parse(time.RFC3339Nano, string(b))
-	if err != nil || t.Year() < 1970 || t.Year() > 2261 {
-		return event.Stamp{}, false
-	}
-	precision := time.Second
-	if b[19] == '.' {
-		for i := 20; i < len(b) && b[i] >= '0' && b[i] <= '9' && precision > 1; i++ {
-			precision /= 10
-		}
-	}
-	return event.Known(event.FromTime(t), precision), true
-}
+func (f field) addr(path ...string) (netip.Addr, bool) { return ipAddr(f.raw(path...)) }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"io"
 )
 
 var _ = register(Format{
@@ -14,7 +13,7 @@ var _ = register(Format{
 	Detect: detectKubeYAML,
 	Parse: func(ctx context.Context, in *Input) error {
 		o := newObjectStream(ctx, in)
-		return o.finish(splitYAML(o, in.R))
+		return o.finish(splitYAML(o))
 	},
 })
 
@@ -50,16 +49,15 @@ func topLevelKey(line []byte) bool {
 
 // splitYAML cuts the stream into objects. Items of a list are cut by their
 // indentation, so a list of any length needs the memory of its largest item.
-func splitYAML(o *objectStream, r io.Reader) error {
+func splitYAML(o *objectStream) error {
 	y := &yamlSplitter{o: o}
 	y.restart()
-	lines := newTextLines(r, maxObjectBytes)
-	lines.br = newLargeReader(r)
+	lines := newTextLines(o.in, maxObjectBytes)
 	for lines.scan() {
 		if lines.n&0xfff == 0 && o.ctx.Err() != nil {
 			return o.ctx.Err()
 		}
-		o.lines = lines.n
+		o.lines++
 		y.line(lines)
 	}
 	y.endDocument()
@@ -96,7 +94,7 @@ func (y *yamlSplitter) restart() {
 
 func (y *yamlSplitter) line(l *textLines) {
 	raw := l.raw
-	if l.n == 1 {
+	if l.offset == 0 {
 		raw = bytes.TrimPrefix(raw, []byte("\xef\xbb\xbf"))
 	}
 	if y.mode == yamlLogs {

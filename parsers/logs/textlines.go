@@ -22,9 +22,12 @@ type textLines struct {
 	err    error // what ended reading, nil at the end of the input
 }
 
-func newTextLines(r io.Reader, max int) *textLines {
-	return &textLines{br: bufio.NewReaderSize(r, min(max, 64<<10)), max: max}
+func newTextLines(in *Input, max int) *textLines {
+	return &textLines{br: bufio.NewReaderSize(in.R, 256<<10), max: max, n: firstLine(in), next: in.FirstOffset}
 }
+
+// firstLine is the number of the line before the input's first.
+func firstLine(in *Input) int64 { return max(in.FirstLine-1, 0) }
 
 func (l *textLines) scan() bool {
 	if l.err != nil {
@@ -62,7 +65,7 @@ func (l *textLines) scan() bool {
 // start the first one.
 func (l *textLines) text() []byte {
 	b := bytes.TrimRight(l.raw, "\r\n")
-	if l.n == 1 {
+	if l.offset == 0 {
 		b = bytes.TrimPrefix(b, []byte("\xef\xbb\xbf"))
 	}
 	return b
