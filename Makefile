@@ -1,0 +1,37 @@
+# make help lists the targets. Needed: Go, make, git. Nothing is installed
+# outside this folder but Go's own caches.
+
+GO          ?= go
+VERSION     ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
+STATICCHECK ?= honnef.co/go/tools/cmd/staticcheck@v0.8.2
+FUZZTIME    ?= 30s
+BINARY      := bin/probe-forensics
+LDFLAGS     := -s -w -X github.com/probe-forensics/probe-forensics/cmd/internal/cli.version=$(VERSION)
+
+export CGO_ENABLED = 0
+
+.PHONY: help build test lint law fuzz clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+build: ## build bin/probe-forensics
+	$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $(BINARY) ./cmd/probe-forensics
+
+test: ## run all tests
+	$(GO) test ./...
+
+lint: law ## check format, vet, staticcheck and the import law
+	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); \
+	if [ -n "$$unformatted" ]; then echo "not formatted by gofmt:"; echo "$$unformatted"; exit 1; fi
+	$(GO) vet ./...
+	$(GO) run $(STATICCHECK) ./...
+
+law: ## check which package imports which
+	$(GO) test ./cmd/internal/law
+
+fuzz: ## run every fuzz target for FUZZTIME (30s)
+	.ci/fuzz $(FUZZTIME)
+
+clean: ## remove what make built
+	rm -rf bin dist
