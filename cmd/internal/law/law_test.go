@@ -63,7 +63,7 @@ var thirdParty = map[string][]string{
 	"github.com/muesli/termenv":             {"report/term"},
 	"github.com/charmbracelet/x/ansi":       {"report/term"},
 	"github.com/google/gopacket":            {"parsers/pcap", "fixtures/"},
-	"github.com/klauspost/compress":         {"parsers", "parsers/source", "parsers/logs", "cmd/"},
+	"github.com/klauspost/compress":         {"parsers/source", "parsers/logs", "parsers/spill", "cmd/"},
 	"github.com/parquet-go/parquet-go":      {"report/parquetout", "cmd/"},
 	"github.com/pierrec/lz4/v4":             {"parsers/source", "parsers/logs"},
 	"github.com/ulikunitz/xz":               {"parsers/source", "parsers/logs"},
@@ -94,7 +94,9 @@ func mayImport(from, to string) string {
 	case from == "analyze/model":
 		return "analyze/model imports parsers/event only"
 	case from == "parsers":
-		return inside(to, "parsers/source", "parsers/logs", "parsers/flow", "parsers/pcap")
+		return inside(to, "parsers/source", "parsers/logs", "parsers/flow", "parsers/pcap", "parsers/spill")
+	case from == "parsers/spill":
+		return inside(to, "parsers/spill")
 	case within(from, "parsers/source"):
 		return inside(to, "parsers/source")
 	case within(from, "parsers/flow"):
