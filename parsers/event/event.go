@@ -10,6 +10,12 @@
 //
 // An Event handed to a Sink belongs to the sink: a parser must not keep or
 // change it afterwards, and its strings must not alias a read buffer.
+//
+// # Adding a field
+//
+// Events are kept in an encoding that names every field by hand: a field added
+// here must be added to the codec of package spill too, whose tests fail until
+// it is.
 package event
 
 import (
@@ -19,8 +25,9 @@ import (
 	"strconv"
 )
 
-// StreamID numbers the streams of one case in the order in which they were
-// read, from 1. Zero means "no stream".
+// StreamID numbers the streams of one case by input and logical path, from 1.
+// Zero means "no stream". While inputs are still being read the numbers are
+// provisional; a parser must use its stream's number in Ref.Stream only.
 type StreamID uint32
 
 // Ref leads from a fact back to the record it came from. It is comparable and

@@ -1,0 +1,264 @@
+package parsers
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/probe-forensics/probe-forensics/parsers/event"
+	"github.com/probe-forensics/probe-forensics/parsers/logs"
+	"github.com/probe-forensics/probe-forensics/parsers/pcap"
+	"github.com/probe-forensics/probe-forensics/parsers/source"
+	"github.com/probe-forensics/probe-forensics/parsers/spill"
+)
+
+const (
+	// smallStream is how large a member of an archive may be to be held in memory
+	// and parsed by another worker while the walk goes on.
+	smallStream = 1 << 20
+	// maxUnknown bounds the rows of streams that no format claims, per input.
+	maxUnknown = 100
+)
+
+// ingest drives one run of Open. The walk's goroutine finds formats and starts
+// workers; a stream that no worker is free for is parsed by the walk itself.
+type ingest struct {
+	opts  Options
+	store *spill.Store
+
+	streams []*stream
+	ignored map[ignoredKey]*Ignored
+	unknown map[int]int // rows of unknown streams, by input
+
+	workers sync.WaitGroup
+	free    chan []byte // buffers of idle workers, one per worker besides the walk
+	cancel  context.CancelCauseFunc
+}
+
+type ignoredKey struct {
+	input  int
+	reason string
+}
+
+func newIngest(opts Options) *ingest {
+	in := &ingest{opts: opts, store: spill.NewStore(opts.MemoryLimit, opts.TempDir),
+		ignored: make(map[ignoredKey]*Ignored), unknown: make(map[int]int), free: make(chan []byte, opts.Workers)}
+	for range opts.Workers - 1 {
+		in.free <- nil
+	}
+	return in
+}
+
+func (in *ingest) run(ctx context.Context, inputs []string) (source.Result, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	in.cancel = cancel
+	res, err := source.Walk(ctx, inputs, in.opts.source(), func(f *source.File) error { return in.visit(ctx, f) })
+	in.workers.Wait()
+	if cause := context.Cause(ctx); cause != nil {
+		return res, cause // the event store's error, or the caller's cancellation
+	}
+	return res, err
+}
+
+func (in *ingest) visit(ctx context.Context, f *source.File) error {
+	head, err := f.Peek(source.PeekSize)
+	if err != nil {
+		return err
+	}
+	place := source.Locate(f.Path)
+	v := triage(f, head, place)
+	if v.code == "unknown-format" && !f.Outer {
+		if in.unknown[f.Input]++; in.unknown[f.Input] > maxUnknown {
+			v = verdict{ignore: "no format matches (beyond the first " + fmt.Sprint(maxUnknown) + ")"}
+		}
+	}
+	if v.ignore != "" {
+		in.ignore(f, v.ignore)
+		return nil
+	}
+	st := in.add(f, place)
+	if v.code != "" {
+		st.info.Bytes = max(f.Size, 0)
+		st.Problem(event.Problem{Code: v.code, Message: v.message})
+		return nil
+	}
+	return in.dispatch(ctx, f, st, v)
+}
+
+// add starts a stream. Its number is that of appearance until finish.
+func (in *ingest) add(f *source.File, place source.Place) *stream {
+	st := &stream{log: in.store.NewLog(), seq: len(in.streams), place: place,
+		info: &event.StreamInfo{ID: event.StreamID(len(in.streams) + 1), Input: f.Input, Path: f.Path, Modified: f.Modified, Verbosity: -1}}
+	in.streams = append(in.streams, st)
+	return st
+}
+
+func (in *ingest) ignore(f *source.File, why string) {
+	key := ignoredKey{f.Input, why}
+	g := in.ignored[key]
+	if g == nil {
+		g = &Ignored{Input: f.Input, Reason: why, Example: f.Path}
+		in.ignored[key] = g
+	}
+	g.Files++
+	g.Bytes += max(f.Size, 0)
+	g.Example = min(g.Example, f.Path)
+}
+
+// dispatch parses a stream: on a free worker when it lies on disk by itself or
+// is small, else here and now.
+func (in *ingest) dispatch(ctx context.Context, f *source.File, st *stream, v verdict) error {
+	var buf []byte
+	select {
+	case buf = <-in.free:
+	default:
+		return in.parse(ctx, st, v, f, f)
+	}
+	if f.Detach() {
+		in.workers.Go(func() {
+			defer func() { in.free <- buf }()
+			defer f.Close()
+			_ = in.parse(ctx, st, v, f, f)
+		})
+		return nil
+	}
+	b := bytes.NewBuffer(buf[:0])
+	if _, err := io.CopyN(b, f, smallStream); err == nil {
+		// Larger than that: parse it here, beginning with what was read already.
+		err := in.parse(ctx, st, v, f, io.MultiReader(bytes.NewReader(b.Bytes()), f))
+		in.free <- b.Bytes()
+		return err
+	} else if err != io.EOF {
+		in.free <- b.Bytes()
+		return err
+	}
+	in.workers.Go(func() {
+		defer func() { in.free <- b.Bytes() }()
+		_ = in.parse(ctx, st, v, f, bytes.NewReader(b.Bytes()))
+	})
+	return nil
+}
+
+// parse runs the parser of one stream. Its error is the reason to stop
+// everything: cancellation, or an event store that cannot be written. F counts
+// the bytes read; it must not be read itself.
+func (in *ingest) parse(ctx context.Context, st *stream, v verdict, f *source.File, r io.Reader) error {
+	err := in.guard(ctx, st, v, r)
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if err != nil {
+		st.Problem(event.Problem{Ref: event.Ref{Offset: f.Offset()}, Code: "unreadable", Message: err.Error()})
+	}
+	if st.info.Bytes == 0 {
+		st.info.Bytes = f.Offset()
+	}
+	if st.err == nil {
+		st.err = st.log.Seal()
+	}
+	if st.info.Kept == 0 {
+		st.info.Kept = st.log.Len()
+	}
+	if st.err != nil {
+		in.cancel(st.err)
+	}
+	return st.err
+}
+
+// guard turns a parser's panic into its error: one bad record in one file must
+// not take the analysis of a whole bundle with it.
+func (in *ingest) guard(ctx context.Context, st *stream, v verdict, r io.Reader) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("the parser failed, which is a bug to report: %v", p)
+		}
+	}()
+	if v.capture {
+		return pcap.Parse(ctx, r, st.info, st)
+	}
+	st.info.Format = v.format.Name
+	return v.format.Parse(ctx, &logs.Input{Path: st.info.Path, R: r, Info: st.info, Sink: st})
+}
+
+// finish numbers the streams by input and path, whatever order they were met
+// in, and completes their rows.
+func (in *ingest) finish(res source.Result) *Case {
+	c := &Case{store: in.store}
+	for _, i := range res.Inputs {
+		c.inputs = append(c.inputs, InputInfo{Path: i.Path, SHA256: i.SHA256, Bytes: i.Bytes, Modified: i.Modified})
+	}
+	c.streams = dropCopies(in.streams, in.ignored)
+	slices.SortFunc(c.streams, func(a, b *stream) int {
+		return cmp.Or(cmp.Compare(a.info.Input, b.info.Input), cmp.Compare(a.info.Path, b.info.Path), cmp.Compare(a.seq, b.seq))
+	})
+	byPath := make(map[string]event.StreamID, len(c.streams))
+	for i, st := range c.streams {
+		st.info.ID = event.StreamID(i + 1)
+		st.info.Hash = res.Inputs[st.info.Input].SHA256
+		byPath[st.info.Path] = st.info.ID
+		c.infos = append(c.infos, st.info)
+	}
+	placeNodes(c.streams)
+	for _, p := range res.Problems {
+		p.Ref.Stream = byPath[p.Path] // zero where the problem is a container's
+		c.problems = append(c.problems, p)
+	}
+	for _, st := range c.streams {
+		for _, p := range st.problems {
+			p.Ref.Stream = st.info.ID
+			c.problems = append(c.problems, p)
+		}
+	}
+	slices.SortStableFunc(c.problems, compareProblems)
+	for _, key := range slices.SortedFunc(maps.Keys(in.ignored), func(a, b ignoredKey) int {
+		return cmp.Or(cmp.Compare(a.input, b.input), cmp.Compare(a.reason, b.reason))
+	}) {
+		c.ignored = append(c.ignored, *in.ignored[key])
+	}
+	return c
+}
+
+// dropCopies leaves out container logs that the same collector stored twice.
+func dropCopies(streams []*stream, ignored map[ignoredKey]*Ignored) []*stream {
+	type id struct {
+		input              int
+		root, ns, pod, ctr string
+	}
+	key := func(s *stream) id {
+		root, _, _ := strings.Cut(s.info.Path, "/"+s.place.Namespace+"_"+s.place.Pod)
+		if s.place.Role == source.RoleContainerCopy {
+			root, _, _ = strings.Cut(s.info.Path, "/"+s.place.Pod+"_"+s.place.Namespace)
+		}
+		return id{s.info.Input, path.Dir(root), s.place.Namespace, s.place.Pod, s.place.Container}
+	}
+	have := make(map[id]bool)
+	for _, s := range streams {
+		if s.place.Role == source.RoleContainerLog {
+			have[key(s)] = true
+		}
+	}
+	return slices.DeleteFunc(streams, func(s *stream) bool {
+		if s.place.Role != source.RoleContainerCopy || !have[key(s)] {
+			return false
+		}
+		const why = "second copies of container logs"
+		k := ignoredKey{s.info.Input, why}
+		g := ignored[k]
+		if g == nil {
+			g = &Ignored{Input: s.info.Input, Reason: why, Example: s.info.Path}
+			ignored[k] = g
+		}
+		g.Files++
+		g.Bytes += s.info.Bytes
+		g.Example = min(g.Example, s.info.Path)
+		return true
+	})
+}

@@ -1,0 +1,189 @@
+// Package parsers turns inputs into the stream of events that analysis reads:
+// it walks the inputs (package source), finds the format of every stream
+// (packages pcap and logs), parses them side by side, and keeps their events
+// until analysis iterates over them (package spill).
+//
+//	c, err := parsers.Open(ctx, []string{"must-gather.tar.gz"}, parsers.Options{})
+//	if err != nil { ... }
+//	defer c.Close()
+//	for e, err := range c.Events() { ... }
+//
+// # Order
+//
+// Streams are numbered by input and logical path once everything is read. So
+// neither the number of workers nor the order of members in an archive shows in
+// the result.
+package parsers
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"runtime"
+	"slices"
+	"strings"
+
+	"github.com/probe-forensics/probe-forensics/parsers/event"
+	"github.com/probe-forensics/probe-forensics/parsers/source"
+	"github.com/probe-forensics/probe-forensics/parsers/spill"
+)
+
+// DefaultMemoryLimit is how many bytes of encoded events are kept in memory
+// before they go to a temporary file.
+const DefaultMemoryLimit = 64 << 20
+
+// Options of Open. The zero value is ready to use. No option changes the
+// result, except for the limits, which are reported where they are met.
+type Options struct {
+	// Limits against hostile archives, see source.Limits.
+	Limits source.Limits
+	// Stdin is what the input "-" reads.
+	Stdin io.Reader
+	// Workers is how many streams may be parsed at a time, 0 for one per CPU.
+	Workers int
+	// MemoryLimit is how many bytes of encoded events stay in memory, 0 for
+	// DefaultMemoryLimit; the rest lies in one temporary file in TempDir ("" for the
+	// system's).
+	MemoryLimit int64
+	TempDir     string
+	// Progress, when set, is updated while inputs are read.
+	Progress *source.Progress
+}
+
+func (o Options) source() source.Options {
+	return source.Options{Limits: o.Limits, Stdin: o.Stdin, Progress: o.Progress}
+}
+
+// InputInfo is one outer input.
+type InputInfo struct {
+	Path     string // base name, or more where two inputs share it
+	SHA256   string // lower-case hex; see package source for directories
+	Bytes    int64  // size on disk
+	Modified event.Nanos
+}
+
+// Ignored counts members that were not read because nothing in them bears on
+// probes, for one reason.
+type Ignored struct {
+	Input   int
+	Reason  string
+	Files   int64
+	Bytes   int64  // as far as the containers say
+	Example string // logical path of the first one by name
+}
+
+// UnreadableError is returned when no input holds anything that can be read.
+type UnreadableError struct {
+	// Reasons are sentences that name place and cause, at most 50.
+	Reasons []string
+}
+
+func (e *UnreadableError) Error() string {
+	if len(e.Reasons) == 0 {
+		return "nothing readable in any input"
+	}
+	return "nothing readable in any input:\n  " + strings.Join(e.Reasons, "\n  ")
+}
+
+// Case is everything that was read from a set of inputs. It implements
+// event.Stream. It is immutable and may be used by several goroutines until
+// Close.
+type Case struct {
+	inputs   []InputInfo
+	infos    []*event.StreamInfo
+	streams  []*stream // in the order of infos
+	problems []event.Problem
+	ignored  []Ignored
+	store    *spill.Store
+}
+
+var _ event.Stream = (*Case)(nil)
+
+// Open reads the inputs: files, directories, archives of them, and "-" for
+// standard input. Damage is among the problems of the case. The error is the
+// context's, an *UnreadableError, or tells that the temporary file failed.
+func Open(ctx context.Context, inputs []string, opts Options) (*Case, error) {
+	if len(inputs) == 0 {
+		return nil, errors.New("no inputs")
+	}
+	if opts.Workers <= 0 {
+		opts.Workers = runtime.GOMAXPROCS(0)
+	}
+	if opts.MemoryLimit <= 0 {
+		opts.MemoryLimit = DefaultMemoryLimit
+	}
+	in := newIngest(opts)
+	res, err := in.run(ctx, inputs)
+	if err != nil {
+		return nil, errors.Join(err, in.store.Close())
+	}
+	c := in.finish(res)
+	if !slices.ContainsFunc(c.infos, func(i *event.StreamInfo) bool { return i.Format != "" }) {
+		return nil, errors.Join(&UnreadableError{Reasons: c.reasons()}, c.Close())
+	}
+	return c, nil
+}
+
+// reasons lists why nothing could be read.
+func (c *Case) reasons() []string {
+	var out []string
+	for _, p := range c.problems {
+		out = append(out, fmt.Sprintf("%s: %s: %s", p.Path, p.Code, p.Message))
+	}
+	for _, g := range c.ignored {
+		out = append(out, fmt.Sprintf("%s: %d not read: %s", g.Example, g.Files, g.Reason))
+	}
+	if len(out) > 50 {
+		out = append(out[:50], fmt.Sprintf("and %d more", len(out)-50))
+	}
+	return out
+}
+
+// Infos returns the stream table, by id.
+func (c *Case) Infos() []*event.StreamInfo { return c.infos }
+
+// Problems returns the problems, by stream and place; those without a stream
+// come first.
+func (c *Case) Problems() []event.Problem { return c.problems }
+
+// Inputs returns the outer inputs in the order given.
+func (c *Case) Inputs() []InputInfo { return c.inputs }
+
+// Ignored returns what was not read and why, by input and reason.
+func (c *Case) Ignored() []Ignored { return c.ignored }
+
+// Spilled is the size of the temporary file, 0 when there is none.
+func (c *Case) Spilled() int64 { return c.store.Spilled() }
+
+// Events yields the events: streams by id, inside a stream in record order. An
+// event whose record names no node has the node of its stream, where that is
+// known.
+func (c *Case) Events() iter.Seq2[*event.Event, error] {
+	return func(yield func(*event.Event, error) bool) {
+		for _, st := range c.streams {
+			for e, err := range st.log.All() {
+				if err != nil {
+					yield(nil, fmt.Errorf("%s: %w", st.info.Path, err))
+					return
+				}
+				e.Ref.Stream = st.info.ID
+				if e.Node == "" && !st.api {
+					e.Node = st.info.Node
+				}
+				if !yield(e, nil) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// Close releases the memory and the temporary file.
+func (c *Case) Close() error { return c.store.Close() }
+
+func compareProblems(a, b event.Problem) int {
+	return cmp.Or(a.Ref.Compare(b.Ref), cmp.Compare(a.Path, b.Path), cmp.Compare(a.Code, b.Code), cmp.Compare(a.Message, b.Message))
+}
