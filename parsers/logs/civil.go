@@ -127,8 +127,11 @@ func isoOffset(b []byte) (off time.Duration, rest []byte, ok bool) {
 	return off, rest, true
 }
 
-// zoneStep is the grid on which zone offsets lie.
-const zoneStep = 15 * time.Minute
+// zoneStep is the grid on which zone offsets lie, maxZone the largest of them.
+const (
+	zoneStep = 15 * time.Minute
+	maxZone  = 14 * time.Hour
+)
 
 // resolveAgainst completes a reading without year and zone by a complete stamp
 // of the same record: the year and the offset (a multiple of 15 minutes) that
@@ -148,7 +151,7 @@ func (w wall) resolveAgainst(outer event.Nanos, hint time.Duration, hinted bool)
 		return best.Add(-hint), hint, true
 	}
 	offset = best.Sub(outer).Round(zoneStep)
-	if abs(offset) > 14*time.Hour {
+	if abs(offset) > maxZone {
 		return 0, 0, false
 	}
 	return best.Add(-offset), offset, true

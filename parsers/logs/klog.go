@@ -16,8 +16,18 @@ type klogLine struct {
 	// text is the constant message of a structured line, without its quotes; nil
 	// for free text. rest is what follows it: the keys, or all of the free text.
 	text, rest []byte
-	// stamp is set instead of when where the writer had a complete time (klog JSON).
+	// stamp is set instead of when where the writer had a complete time (klog JSON),
+	// pairs instead of rest where the keys were not text.
 	stamp event.Stamp
+	pairs []pair
+}
+
+// fields returns the keys of a structured line, valid until the next call.
+func (k *klogLine) fields(s *session) []pair {
+	if k.pairs != nil {
+		return k.pairs
+	}
+	return s.fields(k.rest)
 }
 
 // parseKlog reads a klog header. It rejects anything else by its first bytes.
@@ -54,7 +64,7 @@ func (k *klogLine) splitText(b []byte) bool {
 	if len(b) > 0 && b[0] == ' ' {
 		b = b[1:]
 	}
-	k.text, k.rest, k.stamp = nil, b, event.Stamp{}
+	k.text, k.rest, k.stamp, k.pairs = nil, b, event.Stamp{}, nil
 	if len(b) > 1 && b[0] == '"' {
 		if i := bytes.IndexByte(b[1:], '"'); i > 0 {
 			k.text, k.rest = b[1:1+i], b[2+i:]

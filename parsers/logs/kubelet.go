@@ -12,6 +12,9 @@ import (
 type message struct {
 	level int8
 	read  func(s *session, h *hostState, r *record, k *klogLine)
+	// agent is set for the lines of agents that run in pods: they are read in
+	// container logs too, where the kubelet's words mean other things.
+	agent bool
 }
 
 // messageTable maps the constant text of structured lines (kubelet >= 1.19 to
@@ -85,6 +88,9 @@ func readKlog(s *session, h *hostState, r *record) bool {
 // readKlogMessage dispatches on the text of a klog line.
 func (s *session) readKlogMessage(h *hostState, r *record, k *klogLine) {
 	m, known := k.lookup()
+	if s.container != nil && !m.agent {
+		return
+	}
 	if n := len(r.msg); r.msg[n-1] == '<' && n > 1 && r.msg[n-2] == '=' && k.text != nil {
 		// Even a line of no interest opens its block: its closing " >" must not be
 		// taken for the beginning of a newest-first one.
@@ -105,7 +111,7 @@ func (s *session) readKlogMessage(h *hostState, r *record, k *klogLine) {
 	// The prefix of free text may be that of another line too: it proves the level
 	// only if it could be read.
 	if m.read == nil || k.text != nil || s.emitted {
-		s.prove(m.level)
+		s.prove(r, m.level)
 	}
 }
 
@@ -114,7 +120,7 @@ func (s *session) endsInside(k *klogLine) bool {
 	if n := len(k.rest); n == 0 || k.rest[n-1] == '"' || k.rest[n-1] == ']' || k.rest[n-1] == '}' {
 		return false
 	}
-	ps := s.fields(k.rest)
+	ps := k.fields(s)
 	return len(ps) > 0 && ps[len(ps)-1].cut && ps[len(ps)-1].kind != block
 }
 

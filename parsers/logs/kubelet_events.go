@@ -9,7 +9,7 @@ import (
 // readEventOccurred reads "Event occurred" (V3): an Event as its source made it,
 // before the API server's counting and rate limit.
 func readEventOccurred(s *session, h *hostState, r *record, k *klogLine) {
-	ps := s.fields(k.rest)
+	ps := k.fields(s)
 	p := get(ps, "object")
 	if p == nil || p.cut {
 		s.cutLine(r)

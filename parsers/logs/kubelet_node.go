@@ -8,56 +8,56 @@ import (
 
 // nodeMessages are the kubelet's lines about the node and about itself.
 var nodeMessages = messageTable{
-	"Kubelet version":                                 {0, nodeLine(event.NodeKubeletStarted, "kubeletVersion")},
-	"Started kubelet":                                 {0, nodeLine(event.NodeKubeletStarted, "")},
-	"Starting kubelet main sync loop":                 {0, nodeLine(event.NodeKubeletStarted, "")},
-	"Container runtime network not ready":             {0, nodeLine(event.NodeNetworkNotReady, "networkReady")},
-	"Container runtime not ready":                     {0, nodeLine(event.NodeRuntimeDown, "runtimeState")},
-	"Container runtime sanity check failed":           {0, nodeLine(event.NodeRuntimeDown, "err")},
-	"Node became not ready":                           {0, nodeLine(event.NodeNotReady, "condition")},
-	"Recording event message for node":                {2, readNodeEvent},
-	"Error updating node status, will retry":          {0, nodeLine(event.NodeStatusFailed, "err")},
-	"Unable to update node status":                    {0, nodeLine(event.NodeStatusFailed, "err")},
-	"Failed to ensure lease exists, will retry":       {0, nodeLine(event.NodeStatusFailed, "err")},
-	"Failed to update lease":                          {0, nodeLine(event.NodeStatusFailed, "err")},
-	"Failed to update lease, optimistic update error": {0, nodeLine(event.NodeStatusFailed, "err")},
-	"Got sys oom event":                               {0, readSysOOM},
-	"Eviction manager: attempting to reclaim":         {0, nodeLine(event.NodeEviction, "resourceName")},
-	"Eviction manager: must evict pod(s) to reclaim":  {0, nodeLine(event.NodeEviction, "resourceName")},
-	"Eviction manager: pod is evicted successfully":   {0, nodeLine(event.NodeEviction, "")},
-	"Waited before sending request":                   {0, nodeLine(event.NodeThrottled, "delay")},
-	"Observed a panic":                                {0, nil},
-	"Label not found":                                 {4, nil},
-	"HTTP":                                            {3, nil},
+	"Kubelet version":                                 {level: 0, read: nodeLine(event.NodeKubeletStarted, "kubeletVersion")},
+	"Started kubelet":                                 {level: 0, read: nodeLine(event.NodeKubeletStarted, "")},
+	"Starting kubelet main sync loop":                 {level: 0, read: nodeLine(event.NodeKubeletStarted, "")},
+	"Container runtime network not ready":             {level: 0, read: nodeLine(event.NodeNetworkNotReady, "networkReady")},
+	"Container runtime not ready":                     {level: 0, read: nodeLine(event.NodeRuntimeDown, "runtimeState")},
+	"Container runtime sanity check failed":           {level: 0, read: nodeLine(event.NodeRuntimeDown, "err")},
+	"Node became not ready":                           {level: 0, read: nodeLine(event.NodeNotReady, "condition")},
+	"Recording event message for node":                {level: 2, read: readNodeEvent},
+	"Error updating node status, will retry":          {level: 0, read: nodeLine(event.NodeStatusFailed, "err")},
+	"Unable to update node status":                    {level: 0, read: nodeLine(event.NodeStatusFailed, "err")},
+	"Failed to ensure lease exists, will retry":       {level: 0, read: nodeLine(event.NodeStatusFailed, "err")},
+	"Failed to update lease":                          {level: 0, read: nodeLine(event.NodeStatusFailed, "err")},
+	"Failed to update lease, optimistic update error": {level: 0, read: nodeLine(event.NodeStatusFailed, "err")},
+	"Got sys oom event":                               {level: 0, read: readSysOOM},
+	"Eviction manager: attempting to reclaim":         {level: 0, read: nodeLine(event.NodeEviction, "resourceName")},
+	"Eviction manager: must evict pod(s) to reclaim":  {level: 0, read: nodeLine(event.NodeEviction, "resourceName")},
+	"Eviction manager: pod is evicted successfully":   {level: 0, read: nodeLine(event.NodeEviction, "")},
+	"Waited before sending request":                   {level: 0, read: nodeLine(event.NodeThrottled, "delay")},
+	"Observed a panic":                                {level: 0},
+	"Label not found":                                 {level: 4},
+	"HTTP":                                            {level: 3},
 }
 
 var nodeFree = []freeMessage{
-	{"Started kubelet", message{0, oldNode(event.NodeKubeletStarted)}},
-	{"Starting kubelet main sync loop", message{0, oldNode(event.NodeKubeletStarted)}},
-	{"Kubelet version: ", message{0, oldVersion}},
-	{"Container runtime network not ready: ", message{0, oldNode(event.NodeNetworkNotReady)}},
-	{"Unable to update cni config: ", message{0, oldNode(event.NodeNetworkNotReady)}},
-	{"Container runtime not ready: ", message{0, oldNode(event.NodeRuntimeDown)}},
-	{"Container runtime sanity check failed: ", message{0, oldNode(event.NodeRuntimeDown)}},
-	{"Node became not ready: ", message{0, oldNode(event.NodeNotReady)}},
-	{"Recording ", message{2, oldNodeEvent}},
-	{"Error updating node status, will retry: ", message{0, oldNode(event.NodeStatusFailed)}},
-	{"failed to update lease, error: ", message{0, oldNode(event.NodeStatusFailed)}},
-	{"failed to ensure node lease exists, will retry", message{0, oldNode(event.NodeStatusFailed)}},
-	{"failed to ensure lease exists, will retry", message{0, oldNode(event.NodeStatusFailed)}},
-	{"Got sys oom event", message{0, oldNode(event.NodeOOM)}},
-	{"eviction manager: attempting to reclaim ", message{0, oldNode(event.NodeEviction)}},
-	{"eviction manager: must evict pod(s) to reclaim ", message{0, oldNode(event.NodeEviction)}},
-	{"eviction manager: pod ", message{0, oldEvicted}},
-	{"Throttling request took ", message{0, oldThrottled}},
-	{"Waited for ", message{0, oldThrottled}},
+	{"Started kubelet", message{level: 0, read: oldNode(event.NodeKubeletStarted)}},
+	{"Starting kubelet main sync loop", message{level: 0, read: oldNode(event.NodeKubeletStarted)}},
+	{"Kubelet version: ", message{level: 0, read: oldVersion}},
+	{"Container runtime network not ready: ", message{level: 0, read: oldNode(event.NodeNetworkNotReady)}},
+	{"Unable to update cni config: ", message{level: 0, read: oldNode(event.NodeNetworkNotReady)}},
+	{"Container runtime not ready: ", message{level: 0, read: oldNode(event.NodeRuntimeDown)}},
+	{"Container runtime sanity check failed: ", message{level: 0, read: oldNode(event.NodeRuntimeDown)}},
+	{"Node became not ready: ", message{level: 0, read: oldNode(event.NodeNotReady)}},
+	{"Recording ", message{level: 2, read: oldNodeEvent}},
+	{"Error updating node status, will retry: ", message{level: 0, read: oldNode(event.NodeStatusFailed)}},
+	{"failed to update lease, error: ", message{level: 0, read: oldNode(event.NodeStatusFailed)}},
+	{"failed to ensure node lease exists, will retry", message{level: 0, read: oldNode(event.NodeStatusFailed)}},
+	{"failed to ensure lease exists, will retry", message{level: 0, read: oldNode(event.NodeStatusFailed)}},
+	{"Got sys oom event", message{level: 0, read: oldNode(event.NodeOOM)}},
+	{"eviction manager: attempting to reclaim ", message{level: 0, read: oldNode(event.NodeEviction)}},
+	{"eviction manager: must evict pod(s) to reclaim ", message{level: 0, read: oldNode(event.NodeEviction)}},
+	{"eviction manager: pod ", message{level: 0, read: oldEvicted}},
+	{"Throttling request took ", message{level: 0, read: oldThrottled}},
+	{"Waited for ", message{level: 0, read: oldThrottled}},
 }
 
 // nodeLine reads a line that is a fact about the node; key names the value it
 // carries. What is printed whole goes into the message.
 func nodeLine(code, key string) func(*session, *hostState, *record, *klogLine) {
 	return func(s *session, h *hostState, r *record, k *klogLine) {
-		ps := s.fields(k.rest)
+		ps := k.fields(s)
 		n := &event.NodeState{Code: code}
 		v := s.text(ps, key)
 		if len(v) <= 64 {
@@ -80,7 +80,7 @@ func oldNode(code string) func(*session, *hostState, *record, *klogLine) {
 
 // readNodeEvent reads a change of the node's conditions.
 func readNodeEvent(s *session, h *hostState, r *record, k *klogLine) {
-	ps := s.fields(k.rest)
+	ps := k.fields(s)
 	s.emitNodeEvent(h, r, k, s.text(ps, "event"))
 }
 
@@ -112,7 +112,7 @@ func (s *session) emitNodeEvent(h *hostState, r *record, k *klogLine, name []byt
 // readSysOOM reads "Got sys oom event" event=&{Pid:… ProcessName:java
 // VictimContainerName:/kubepods/…/pod<uid>/<container> …}.
 func readSysOOM(s *session, h *hostState, r *record, k *klogLine) {
-	ps := s.fields(k.rest)
+	ps := k.fields(s)
 	v := s.text(ps, "event")
 	n := &event.NodeState{Code: event.NodeOOM, Message: clip(v, maxMessage), Value: s.intern(plegField(v, "ProcessName"))}
 	n.Pod.UID = s.intern(cgroupPodUID(plegField(v, "VictimContainerName")))

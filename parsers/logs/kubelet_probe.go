@@ -9,54 +9,54 @@ import (
 
 // probeMessages are the lines of the kubelet's prober package.
 var probeMessages = messageTable{
-	"Probe failed":                   {1, probeLine(event.OutcomeFailed, "output")},
-	"Probe errored":                  {1, probeLine(event.OutcomeErrored, "err")},
-	"Probe unknown without error":    {1, probeLine(event.OutcomeUnknown, "output")},
-	"Unsupported probe result":       {1, probeLine(event.OutcomeUnknown, "output")},
-	"Probe succeeded":                {3, probeLine(event.OutcomeSucceeded, "output")},
-	"Probe succeeded with a warning": {3, probeLine(event.OutcomeWarning, "output")},
+	"Probe failed":                   {level: 1, read: probeLine(event.OutcomeFailed, "output")},
+	"Probe errored":                  {level: 1, read: probeLine(event.OutcomeErrored, "err")},
+	"Probe unknown without error":    {level: 1, read: probeLine(event.OutcomeUnknown, "output")},
+	"Unsupported probe result":       {level: 1, read: probeLine(event.OutcomeUnknown, "output")},
+	"Probe succeeded":                {level: 3, read: probeLine(event.OutcomeSucceeded, "output")},
+	"Probe succeeded with a warning": {level: 3, read: probeLine(event.OutcomeWarning, "output")},
 
-	"HTTP-Probe Host":     {4, probeTarget("")},
-	"HTTP-Probe":          {4, probeTarget("")},
-	"TCP-Probe Host":      {4, probeTarget("tcp")},
-	"TCP-Probe":           {4, probeTarget("tcp")},
-	"GRPC-Probe":          {4, probeTarget("grpc")},
-	"Exec-Probe runProbe": {4, probeTarget("exec")},
-	"SyncLoop (probe)":    {1, readProbeState},
-	"No status for pod":   {3, nil},
-	"HTTP-Probe Headers":  {4, nil},
-	"Pod is terminated, exiting probe worker":                   {3, nil},
-	"Probe target container not found":                          {3, nil},
-	"Non-running container probed":                              {3, nil},
-	"Pod deletion requested, setting probe result to success":   {3, nil},
-	"Pod deletion requested before container has fully started": {0, nil},
-	"Triggerd Probe by manual run":                              {4, nil},
-	"Triggered Probe by manual run":                             {4, nil},
-	"Readiness probe already exists for container":              {8, nil},
-	"Liveness probe already exists for container":               {8, nil},
-	"Startup probe already exists for container":                {8, nil},
-	"Container readiness changed before pod has synced":         {0, nil},
-	"Container readiness changed for unknown container":         {0, nil},
-	"Container startup changed before pod has synced":           {0, nil},
-	"Container startup changed for unknown container":           {0, nil},
-	"Unable to write all bytes from execInContainer":            {0, nil},
+	"HTTP-Probe Host":     {level: 4, read: probeTarget("")},
+	"HTTP-Probe":          {level: 4, read: probeTarget("")},
+	"TCP-Probe Host":      {level: 4, read: probeTarget("tcp")},
+	"TCP-Probe":           {level: 4, read: probeTarget("tcp")},
+	"GRPC-Probe":          {level: 4, read: probeTarget("grpc")},
+	"Exec-Probe runProbe": {level: 4, read: probeTarget("exec")},
+	"SyncLoop (probe)":    {level: 1, read: readProbeState},
+	"No status for pod":   {level: 3},
+	"HTTP-Probe Headers":  {level: 4},
+	"Pod is terminated, exiting probe worker":                   {level: 3},
+	"Probe target container not found":                          {level: 3},
+	"Non-running container probed":                              {level: 3},
+	"Pod deletion requested, setting probe result to success":   {level: 3},
+	"Pod deletion requested before container has fully started": {level: 0},
+	"Triggerd Probe by manual run":                              {level: 4},
+	"Triggered Probe by manual run":                             {level: 4},
+	"Readiness probe already exists for container":              {level: 8},
+	"Liveness probe already exists for container":               {level: 8},
+	"Startup probe already exists for container":                {level: 8},
+	"Container readiness changed before pod has synced":         {level: 0},
+	"Container readiness changed for unknown container":         {level: 0},
+	"Container startup changed before pod has synced":           {level: 0},
+	"Container startup changed for unknown container":           {level: 0},
+	"Unable to write all bytes from execInContainer":            {level: 0},
 }
 
 // probeFree are the prober's lines up to 1.20, and OpenShift's own line.
 var probeFree = []freeMessage{
-	{"Readiness probe for ", message{1, oldProbe(event.Readiness)}},
-	{"Liveness probe for ", message{1, oldProbe(event.Liveness)}},
-	{"Startup probe for ", message{1, oldProbe(event.Startup)}},
-	{"TCP-Probe Host: ", message{4, oldTCPTarget}},
-	{"HTTP-Probe Host: ", message{4, oldHTTPTarget}},
-	{"Exec-Probe Pod: ", message{4, oldExecTarget}},
-	{"SyncLoop (container unhealthy): ", message{1, oldProbeState(event.ProbeUnknown, "unhealthy")}},
-	{"SyncLoop (container ready): ", message{1, oldProbeState(event.Readiness, "ready")}},
-	{"SyncLoop (container started): ", message{1, oldProbeState(event.Startup, "started")}},
-	{"Probe failed for ", message{4, nil}},
-	{"Probe succeeded for ", message{4, nil}},
-	{"Probe terminated redirects for ", message{4, nil}},
-	{"interesting pod/", message{0, patchProber}},
+	{"Readiness probe for ", message{level: 1, read: oldProbe(event.Readiness)}},
+	{"Liveness probe for ", message{level: 1, read: oldProbe(event.Liveness)}},
+	{"Startup probe for ", message{level: 1, read: oldProbe(event.Startup)}},
+	{"TCP-Probe Host: ", message{level: 4, read: oldTCPTarget}},
+	{"HTTP-Probe Host: ", message{level: 4, read: oldHTTPTarget}},
+	{"Exec-Probe Pod: ", message{level: 4, read: oldExecTarget}},
+	{"SyncLoop (container unhealthy): ", message{level: 1, read: oldProbeState(event.ProbeUnknown, "unhealthy")}},
+	{"SyncLoop (container ready): ", message{level: 1, read: oldProbeState(event.Readiness, "ready")}},
+	{"SyncLoop (container started): ", message{level: 1, read: oldProbeState(event.Startup, "started")}},
+	{"Probe failed for ", message{level: 4}},
+	{"Probe succeeded for ", message{level: 4}},
+	{"Probe terminated redirects for ", message{level: 4}},
+	{"interesting pod/", message{level: 0, read: patchProber}},
 }
 
 // probeTypes are spelled with a capital in the keys.
@@ -76,7 +76,7 @@ func probeType(b []byte) event.ProbeType {
 // the output or error.
 func probeLine(o event.Outcome, key string) func(*session, *hostState, *record, *klogLine) {
 	return func(s *session, h *hostState, r *record, k *klogLine) {
-		ps := s.fields(k.rest)
+		ps := k.fields(s)
 		pod, ok := s.podOf(ps)
 		if !ok {
 			s.cutLine(r)
@@ -132,10 +132,10 @@ func oldProbe(t event.ProbeType) func(*session, *hostState, *record, *klogLine) 
 			p.Outcome = event.OutcomeErrored
 		case hasText(b, " succeeded with a warning: ", &text):
 			p.Outcome = event.OutcomeWarning
-			s.prove(3)
+			s.prove(r, 3)
 		case hasText(b, " succeeded", &text):
 			p.Outcome, text = event.OutcomeSucceeded, nil
-			s.prove(3)
+			s.prove(r, 3)
 		default:
 			s.cutLine(r)
 			return
@@ -164,7 +164,7 @@ func hasText(b []byte, prefix string, rest *[]byte) bool {
 // follows. It names no pod, except for exec.
 func probeTarget(scheme string) func(*session, *hostState, *record, *klogLine) {
 	return func(s *session, h *hostState, r *record, k *klogLine) {
-		ps := s.fields(k.rest)
+		ps := k.fields(s)
 		p := &event.ProbeTarget{Scheme: scheme, Host: s.name(ps, "host"), Container: s.name(ps, "containerName"),
 			Probe: probeType(s.text(ps, "probeType"))}
 		if scheme == "" {
@@ -199,7 +199,7 @@ func duration(b []byte) time.Duration {
 // readProbeState reads "SyncLoop (probe)": a threshold was crossed. Until 1.31
 // a pod that became unready is printed with an empty status.
 func readProbeState(s *session, h *hostState, r *record, k *klogLine) {
-	ps := s.fields(k.rest)
+	ps := k.fields(s)
 	pod, ok := s.podOf(ps)
 	if !ok {
 		s.cutLine(r)

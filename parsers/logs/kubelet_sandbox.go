@@ -9,58 +9,58 @@ import (
 
 // sandboxMessages are the kubelet's lines about sandboxes and containers.
 var sandboxMessages = messageTable{
-	"No sandbox for pod can be found. Need to start a new one":           {2, sandboxLine(event.SandboxNeeded, "none")},
-	"No ready sandbox for pod can be found. Need to start a new one":     {2, sandboxLine(event.SandboxLost, "not-ready")},
-	"Multiple sandboxes are ready for Pod. Need to reconcile them":       {2, sandboxLine(event.SandboxLost, "multiple")},
-	"Sandbox for pod has changed. Need to start a new one":               {2, sandboxLine(event.SandboxLost, "changed")},
-	"Sandbox for pod has no IP address. Need to start a new one":         {2, sandboxLine(event.SandboxLost, "no-ip")},
-	"Created PodSandbox for pod":                                         {4, sandboxLine(event.SandboxCreated, "")},
-	"Creating PodSandbox for pod":                                        {4, nil},
-	"Stopping PodSandbox for pod, will start new one":                    {4, nil},
-	"Stopping PodSandbox for pod, because all other containers are dead": {4, nil},
-	"Removing sandbox": {4, nil},
-	"Pod Sandbox status doesn't have network information, cannot report IPs": {0, sandboxLine(event.SandboxNoIP, "")},
-	"Determined the ip for pod after sandbox changed":                        {4, readDeterminedIP},
-	"Creating hosts mount for container":                                     {4, readHostsMount},
+	"No sandbox for pod can be found. Need to start a new one":           {level: 2, read: sandboxLine(event.SandboxNeeded, "none")},
+	"No ready sandbox for pod can be found. Need to start a new one":     {level: 2, read: sandboxLine(event.SandboxLost, "not-ready")},
+	"Multiple sandboxes are ready for Pod. Need to reconcile them":       {level: 2, read: sandboxLine(event.SandboxLost, "multiple")},
+	"Sandbox for pod has changed. Need to start a new one":               {level: 2, read: sandboxLine(event.SandboxLost, "changed")},
+	"Sandbox for pod has no IP address. Need to start a new one":         {level: 2, read: sandboxLine(event.SandboxLost, "no-ip")},
+	"Created PodSandbox for pod":                                         {level: 4, read: sandboxLine(event.SandboxCreated, "")},
+	"Creating PodSandbox for pod":                                        {level: 4},
+	"Stopping PodSandbox for pod, will start new one":                    {level: 4},
+	"Stopping PodSandbox for pod, because all other containers are dead": {level: 4},
+	"Removing sandbox": {level: 4},
+	"Pod Sandbox status doesn't have network information, cannot report IPs": {level: 0, read: sandboxLine(event.SandboxNoIP, "")},
+	"Determined the ip for pod after sandbox changed":                        {level: 4, read: readDeterminedIP},
+	"Creating hosts mount for container":                                     {level: 4, read: readHostsMount},
 
-	"RunPodSandbox from runtime service failed":  {0, sandboxFailed},
-	"Failed to create sandbox for pod":           {0, sandboxFailed},
-	"CreatePodSandbox for pod failed":            {0, sandboxFailed},
-	"StopPodSandbox from runtime service failed": {0, readStopFailed},
+	"RunPodSandbox from runtime service failed":  {level: 0, read: sandboxFailed},
+	"Failed to create sandbox for pod":           {level: 0, read: sandboxFailed},
+	"CreatePodSandbox for pod failed":            {level: 0, read: sandboxFailed},
+	"StopPodSandbox from runtime service failed": {level: 0, read: readStopFailed},
 
-	"Message for Container of pod":                   {2, readContainerMessage},
-	"Killing container with a grace period":          {2, readKilling},
-	"Killing container with a grace period override": {2, readKilling},
-	"ExecSync cmd from runtime service failed":       {0, readExecFailed},
-	"Error syncing pod, skipping":                    {0, readSyncError},
-	"Creating container in pod":                      {4, nil},
-	"RemoveContainer":                                {2, nil},
-	"Removing container":                             {4, nil},
+	"Message for Container of pod":                   {level: 2, read: readContainerMessage},
+	"Killing container with a grace period":          {level: 2, read: readKilling},
+	"Killing container with a grace period override": {level: 2, read: readKilling},
+	"ExecSync cmd from runtime service failed":       {level: 0, read: readExecFailed},
+	"Error syncing pod, skipping":                    {level: 0, read: readSyncError},
+	"Creating container in pod":                      {level: 4},
+	"RemoveContainer":                                {level: 2},
+	"Removing container":                             {level: 4},
 }
 
 var sandboxFree = []freeMessage{
-	{"No sandbox for pod ", message{2, oldSandbox(event.SandboxNeeded, "none")}},
-	{"No ready sandbox for pod ", message{2, oldSandbox(event.SandboxLost, "not-ready")}},
-	{"Multiple sandboxes are ready for Pod ", message{2, oldSandbox(event.SandboxLost, "multiple")}},
-	{"Sandbox for pod ", message{2, oldSandboxReason}},
-	{"Created PodSandbox ", message{4, oldSandboxCreated}},
-	{"Determined the ip ", message{4, oldDeterminedIP}},
-	{"Pod Sandbox status doesn't have network information", message{0, oldSandboxNoIP}},
-	{"RunPodSandbox from runtime service failed: ", message{0, oldSandboxFailed}},
-	{"CreatePodSandbox for pod ", message{0, oldSandboxFailed}},
-	{"createPodSandbox for pod ", message{0, oldSandboxFailed}},
-	{"StopPodSandbox ", message{0, oldStopFailed}},
-	{"Container ", message{2, oldContainerMessage}},
-	{"Killing container ", message{2, oldKilling}},
-	{"ExecSync ", message{0, oldExecFailed}},
-	{"Error syncing pod ", message{0, oldSyncError}},
+	{"No sandbox for pod ", message{level: 2, read: oldSandbox(event.SandboxNeeded, "none")}},
+	{"No ready sandbox for pod ", message{level: 2, read: oldSandbox(event.SandboxLost, "not-ready")}},
+	{"Multiple sandboxes are ready for Pod ", message{level: 2, read: oldSandbox(event.SandboxLost, "multiple")}},
+	{"Sandbox for pod ", message{level: 2, read: oldSandboxReason}},
+	{"Created PodSandbox ", message{level: 4, read: oldSandboxCreated}},
+	{"Determined the ip ", message{level: 4, read: oldDeterminedIP}},
+	{"Pod Sandbox status doesn't have network information", message{level: 0, read: oldSandboxNoIP}},
+	{"RunPodSandbox from runtime service failed: ", message{level: 0, read: oldSandboxFailed}},
+	{"CreatePodSandbox for pod ", message{level: 0, read: oldSandboxFailed}},
+	{"createPodSandbox for pod ", message{level: 0, read: oldSandboxFailed}},
+	{"StopPodSandbox ", message{level: 0, read: oldStopFailed}},
+	{"Container ", message{level: 2, read: oldContainerMessage}},
+	{"Killing container ", message{level: 2, read: oldKilling}},
+	{"ExecSync ", message{level: 0, read: oldExecFailed}},
+	{"Error syncing pod ", message{level: 0, read: oldSyncError}},
 }
 
 // sandboxLine reads a line that says one thing about the sandbox of a pod. For
 // a pod that is new, "No sandbox for pod can be found" is the normal beginning.
 func sandboxLine(op event.SandboxOp, reason string) func(*session, *hostState, *record, *klogLine) {
 	return func(s *session, h *hostState, r *record, k *klogLine) {
-		ps := s.fields(k.rest)
+		ps := k.fields(s)
 		pod, ok := s.podOf(ps)
 		if !ok && op != event.SandboxNoIP {
 			s.cutLine(r)
@@ -83,7 +83,7 @@ func readHostsMount(s *session, h *hostState, r *record, k *klogLine) {
 }
 
 func (s *session) emitPodIPs(h *hostState, r *record, k *klogLine, key, via string) {
-	ps := s.fields(k.rest)
+	ps := k.fields(s)
 	pod, ok := s.podOf(ps)
 	list := get(ps, key)
 	if !ok || list == nil || list.cut {
@@ -104,7 +104,7 @@ func (s *session) emitPodIPs(h *hostState, r *record, k *klogLine, key, via stri
 // sandboxFailed reads the three lines that one failure prints: err= alone, then
 // err= with pod= twice. One event comes of them: the first that names the pod.
 func sandboxFailed(s *session, h *hostState, r *record, k *klogLine) {
-	ps := s.fields(k.rest)
+	ps := k.fields(s)
 	pod, _ := s.podOf(ps)
 	s.emitSandboxFailed(h, r, k, pod, s.text(ps, "err"))
 }
@@ -170,7 +170,7 @@ func (s *session) sandboxOfError(err []byte) (pod event.PodRef, id string, attem
 
 // readStopFailed reads a failed tear-down: the sandbox and its address may leak.
 func readStopFailed(s *session, h *hostState, r *record, k *klogLine) {
-	ps := s.fields(k.rest)
+	ps := k.fields(s)
 	err := s.text(ps, "err")
 	c := &event.SandboxChange{Op: event.SandboxStopped, Reason: "failed", Attempt: -1, Message: clip(err, maxMessage)}
 	c.Pod, _, c.Attempt = s.sandboxOfError(err)
@@ -180,7 +180,7 @@ func readStopFailed(s *session, h *hostState, r *record, k *klogLine) {
 
 // readContainerMessage reads the kubelet's decision to restart a container.
 func readContainerMessage(s *session, h *hostState, r *record, k *klogLine) {
-	ps := s.fields(k.rest)
+	ps := k.fields(s)
 	pod, ok := s.podOf(ps)
 	if !ok {
 		s.cutLine(r)
@@ -203,7 +203,7 @@ func probeInMessage(b []byte) event.ProbeType {
 
 // readKilling reads the start of a kill: gracePeriod is in seconds.
 func readKilling(s *session, h *hostState, r *record, k *klogLine) {
-	ps := s.fields(k.rest)
+	ps := k.fields(s)
 	pod, ok := s.podOf(ps)
 	if !ok {
 		s.cutLine(r)
@@ -228,7 +228,7 @@ func withoutScheme(b []byte) []byte {
 // readExecFailed reads a failed ExecSync: an exec probe that could not be run,
 // or ran into its timeout.
 func readExecFailed(s *session, h *hostState, r *record, k *klogLine) {
-	ps := s.fields(k.rest)
+	ps := k.fields(s)
 	s.emit(h, r, k.time(s, h, r), k.pid, &event.ContainerState{ID: s.name(ps, "containerID"), Op: event.ContainerExecFailed,
 		Attempt: -1, ExitCode: -1, Message: clip(s.text(ps, "err"), maxMessage)})
 }
@@ -236,7 +236,7 @@ func readExecFailed(s *session, h *hostState, r *record, k *klogLine) {
 // readSyncError reads "Error syncing pod, skipping": a crash loop's back-off,
 // and the line that carries the UID when little else does.
 func readSyncError(s *session, h *hostState, r *record, k *klogLine) {
-	ps := s.fields(k.rest)
+	ps := k.fields(s)
 	pod, ok := s.podOf(ps)
 	if !ok {
 		s.cutLine(r)

@@ -9,24 +9,24 @@ import (
 
 // statusMessages are the lines of the kubelet's status manager and its events.
 var statusMessages = messageTable{
-	"Patch status for pod":                                       {3, readStatusPatch},
-	"Status for pod updated successfully":                        {3, readStatusWritten},
-	"Ignoring same status for pod":                               {3, nil},
-	"Status for pod is up-to-date":                               {3, nil},
-	"Failed to update status for pod":                            {0, readStatusFailed},
-	"Failed to get status for pod":                               {0, readStatusFailed},
-	"Pod was deleted and then recreated, skipping status update": {2, readRecreated},
-	"Event occurred":                                             {3, readEventOccurred},
-	"Observed pod startup duration":                              {0, nil},
+	"Patch status for pod":                                       {level: 3, read: readStatusPatch},
+	"Status for pod updated successfully":                        {level: 3, read: readStatusWritten},
+	"Ignoring same status for pod":                               {level: 3},
+	"Status for pod is up-to-date":                               {level: 3},
+	"Failed to update status for pod":                            {level: 0, read: readStatusFailed},
+	"Failed to get status for pod":                               {level: 0, read: readStatusFailed},
+	"Pod was deleted and then recreated, skipping status update": {level: 2, read: readRecreated},
+	"Event occurred":                                             {level: 3, read: readEventOccurred},
+	"Observed pod startup duration":                              {level: 0},
 }
 
 var statusFree = []freeMessage{
-	{"Patch status for pod ", message{3, oldStatusPatch}},
-	{"Status for pod ", message{3, oldStatusWritten}},
-	{"Failed to update status for pod ", message{0, oldStatusFailed}},
-	{"Failed to get status for pod ", message{0, oldStatusFailed}},
-	{"Pod ", message{2, oldRecreated}},
-	{"Event(v1.ObjectReference{", message{3, oldEventOccurred}},
+	{"Patch status for pod ", message{level: 3, read: oldStatusPatch}},
+	{"Status for pod ", message{level: 3, read: oldStatusWritten}},
+	{"Failed to update status for pod ", message{level: 0, read: oldStatusFailed}},
+	{"Failed to get status for pod ", message{level: 0, read: oldStatusFailed}},
+	{"Pod ", message{level: 2, read: oldRecreated}},
+	{"Event(v1.ObjectReference{", message{level: 3, read: oldEventOccurred}},
 }
 
 // ipAddr reads an address, dropping quotes and a prefix length.
@@ -48,7 +48,7 @@ func ipAddr(b []byte) (netip.Addr, bool) {
 // readStatusPatch reads the strategic merge patch that the kubelet sends for a
 // pod's status: podIP and podIPs where they changed.
 func readStatusPatch(s *session, h *hostState, r *record, k *klogLine) {
-	ps := s.fields(k.rest)
+	ps := k.fields(s)
 	pod, ok := s.podOf(ps)
 	if !ok {
 		s.cutLine(r)
@@ -59,7 +59,7 @@ func readStatusPatch(s *session, h *hostState, r *record, k *klogLine) {
 
 // readStatusWritten reads the whole status, JSON since 1.26, a Go struct before.
 func readStatusWritten(s *session, h *hostState, r *record, k *klogLine) {
-	ps := s.fields(k.rest)
+	ps := k.fields(s)
 	pod, ok := s.podOf(ps)
 	if !ok {
 		s.cutLine(r)
@@ -153,7 +153,7 @@ func statusIPs(b []byte) []netip.Addr {
 // readStatusFailed notes that the kubelet could not reach the API server for a
 // pod's status: what the API shows is then late.
 func readStatusFailed(s *session, h *hostState, r *record, k *klogLine) {
-	ps := s.fields(k.rest)
+	ps := k.fields(s)
 	pod, _ := s.podOf(ps)
 	err := s.text(ps, "err")
 	if err == nil {
@@ -184,7 +184,7 @@ func clipTail(b []byte, limit int) string {
 // readRecreated reads a pod of the same name with another UID (static pods,
 // StatefulSets).
 func readRecreated(s *session, h *hostState, r *record, k *klogLine) {
-	ps := s.fields(k.rest)
+	ps := k.fields(s)
 	pod, ok := s.podOf(ps)
 	if !ok {
 		s.cutLine(r)

@@ -8,35 +8,35 @@ import (
 
 // syncMessages are the lines of the kubelet's sync loop and of PLEG.
 var syncMessages = messageTable{
-	"SyncLoop ADD":                           {2, syncLine(event.SyncAdd)},
-	"SyncLoop UPDATE":                        {2, syncLine(event.SyncUpdate)},
-	"SyncLoop DELETE":                        {2, syncLine(event.SyncDelete)},
-	"SyncLoop REMOVE":                        {2, syncLine(event.SyncRemove)},
-	"SyncLoop RECONCILE":                     {4, syncLine(event.SyncReconcile)},
-	"SyncLoop (PLEG): event for pod":         {2, readPLEG},
-	"Generic (PLEG): container finished":     {2, readPLEGFinished},
-	"Skipping pod synchronization":           {0, readSkip},
-	"Housekeeping took longer than usual":    {0, readSlowHousekeeping},
-	"Housekeeping took longer than expected": {0, readSlowHousekeeping},
-	"SyncLoop (housekeeping)":                {4, nil},
-	"SyncLoop (housekeeping) end":            {4, nil},
-	"SyncLoop (SYNC) pods":                   {4, nil},
-	"GenericPLEG":                            {4, nil},
-	"Generating pod status":                  {3, nil},
-	"SyncPod enter":                          {4, nil},
-	"SyncTerminatingPod enter":               {4, nil},
+	"SyncLoop ADD":                           {level: 2, read: syncLine(event.SyncAdd)},
+	"SyncLoop UPDATE":                        {level: 2, read: syncLine(event.SyncUpdate)},
+	"SyncLoop DELETE":                        {level: 2, read: syncLine(event.SyncDelete)},
+	"SyncLoop REMOVE":                        {level: 2, read: syncLine(event.SyncRemove)},
+	"SyncLoop RECONCILE":                     {level: 4, read: syncLine(event.SyncReconcile)},
+	"SyncLoop (PLEG): event for pod":         {level: 2, read: readPLEG},
+	"Generic (PLEG): container finished":     {level: 2, read: readPLEGFinished},
+	"Skipping pod synchronization":           {level: 0, read: readSkip},
+	"Housekeeping took longer than usual":    {level: 0, read: readSlowHousekeeping},
+	"Housekeeping took longer than expected": {level: 0, read: readSlowHousekeeping},
+	"SyncLoop (housekeeping)":                {level: 4},
+	"SyncLoop (housekeeping) end":            {level: 4},
+	"SyncLoop (SYNC) pods":                   {level: 4},
+	"GenericPLEG":                            {level: 4},
+	"Generating pod status":                  {level: 3},
+	"SyncPod enter":                          {level: 4},
+	"SyncTerminatingPod enter":               {level: 4},
 }
 
 var syncFree = []freeMessage{
-	{`SyncLoop (ADD, "`, message{2, oldSync(event.SyncAdd)}},
-	{`SyncLoop (UPDATE, "`, message{2, oldSync(event.SyncUpdate)}},
-	{`SyncLoop (DELETE, "`, message{2, oldSync(event.SyncDelete)}},
-	{`SyncLoop (REMOVE, "`, message{2, oldSync(event.SyncRemove)}},
-	{`SyncLoop (RECONCILE, "`, message{4, oldSync(event.SyncReconcile)}},
-	{`SyncLoop (PLEG): "`, message{2, oldPLEG}},
-	{"SyncLoop (housekeeping", message{4, nil}},
-	{"skipping pod synchronization - ", message{0, oldSkip}},
-	{"Skipping pod synchronization - ", message{0, oldSkip}},
+	{`SyncLoop (ADD, "`, message{level: 2, read: oldSync(event.SyncAdd)}},
+	{`SyncLoop (UPDATE, "`, message{level: 2, read: oldSync(event.SyncUpdate)}},
+	{`SyncLoop (DELETE, "`, message{level: 2, read: oldSync(event.SyncDelete)}},
+	{`SyncLoop (REMOVE, "`, message{level: 2, read: oldSync(event.SyncRemove)}},
+	{`SyncLoop (RECONCILE, "`, message{level: 4, read: oldSync(event.SyncReconcile)}},
+	{`SyncLoop (PLEG): "`, message{level: 2, read: oldPLEG}},
+	{"SyncLoop (housekeeping", message{level: 4}},
+	{"skipping pod synchronization - ", message{level: 0, read: oldSkip}},
+	{"Skipping pod synchronization - ", message{level: 0, read: oldSkip}},
 }
 
 // syncLine reads "SyncLoop OP" source= pods=[…], one event a pod. The list is
@@ -44,7 +44,7 @@ var syncFree = []freeMessage{
 // objects, by klog generation.
 func syncLine(op event.SyncOp) func(*session, *hostState, *record, *klogLine) {
 	return func(s *session, h *hostState, r *record, k *klogLine) {
-		ps := s.fields(k.rest)
+		ps := k.fields(s)
 		source := s.name(ps, "source")
 		p := get(ps, "pods")
 		if p == nil {
@@ -168,7 +168,7 @@ func plegField(b []byte, name string) []byte {
 
 // readPLEG reads "SyncLoop (PLEG): event for pod".
 func readPLEG(s *session, h *hostState, r *record, k *klogLine) {
-	ps := s.fields(k.rest)
+	ps := k.fields(s)
 	pod, ok := s.podOf(ps)
 	p := get(ps, "event")
 	if !ok || p == nil || p.cut {
@@ -211,7 +211,7 @@ func (s *session) emitPLEG(h *hostState, r *record, k *klogLine, pod event.PodRe
 // readPLEGFinished reads "Generic (PLEG): container finished": the only line at
 // v=2 that has an exit code.
 func readPLEGFinished(s *session, h *hostState, r *record, k *klogLine) {
-	ps := s.fields(k.rest)
+	ps := k.fields(s)
 	c := &event.ContainerState{Pod: event.PodRef{UID: s.uid(ps, "podID")}, ID: s.name(ps, "containerID"),
 		IDMayBeSandbox: true, Op: event.ContainerFinished, Attempt: -1, ExitCode: exitCode(s.text(ps, "exitCode"))}
 	if c.ID == "" {
@@ -231,7 +231,7 @@ func exitCode(b []byte) int {
 }
 
 func readSkip(s *session, h *hostState, r *record, k *klogLine) {
-	s.emitSkip(h, r, k, s.text(s.fields(k.rest), "err"))
+	s.emitSkip(h, r, k, s.text(k.fields(s), "err"))
 }
 
 func oldSkip(s *session, h *hostState, r *record, k *klogLine) { s.emitSkip(h, r, k, k.rest) }
@@ -250,7 +250,7 @@ func (s *session) emitSkip(h *hostState, r *record, k *klogLine, why []byte) {
 }
 
 func readSlowHousekeeping(s *session, h *hostState, r *record, k *klogLine) {
-	ps := s.fields(k.rest)
+	ps := k.fields(s)
 	took := s.name(ps, "actual")
 	if took == "" {
 		took = s.name(ps, "seconds")

@@ -74,6 +74,9 @@ func (l *logrusLine) parse(b []byte) (raw []byte, ok bool) {
 		}
 		b = skipBlanks(b)
 	}
+	if rest, ok := after(b, "time="); ok { // slog does not quote it
+		raw, b, _ = cutByte(rest, ' ')
+	}
 	b, ok = after(b, "level=")
 	if !ok {
 		return nil, false
@@ -81,7 +84,12 @@ func (l *logrusLine) parse(b []byte) (raw []byte, ok bool) {
 	_, b, _ = cutByte(b, ' ')
 	msg, ok := after(b, "msg=")
 	if !ok {
-		return nil, false
+		// slog puts source=file.go:12 in between.
+		i := bytes.Index(b[:min(len(b), 512)], []byte(" msg="))
+		if i < 0 {
+			return nil, false
+		}
+		msg = b[i+len(" msg="):]
 	}
 	if _, quote := after(msg, `"`); !quote {
 		l.msg, l.rest, _ = cutByte(msg, ' ')

@@ -1,7 +1,6 @@
 package logs
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"maps"
@@ -34,6 +33,10 @@ type hostState struct {
 	open      []openBlock // multi-line values begun and not yet closed
 	tail      []tailBlock // the same in newest-first order: closed, not yet begun
 	held      []heldProbe // OpenShift prints some probe failures twice
+	// sandboxes are the pods of sandboxes, from lines that name both; lastSandbox
+	// is the one asked for last.
+	sandboxes   map[string]event.PodRef
+	lastSandbox string
 	// lastFailure is the sandbox failure told last.
 	lastFailure sandboxFailure
 	last        event.Stamp
@@ -51,10 +54,11 @@ type session struct {
 	hosts    map[string]*hostState
 	lastHost *hostState
 	names    map[string]string // interned strings
-	scratch  []byte
-	pairs    []pair
-	problems map[string]*event.Problem
-	order    []string // problem keys in order of appearance
+	// scratch, arena and jsonText hold unescaped text of the current record.
+	scratch, arena, jsonText []byte
+	pairs                    []pair
+	problems                 map[string]*event.Problem
+	order                    []string // problem keys in order of appearance
 
 	level          int  // highest verbosity proven
 	closing        bool // an open value is being read for good
@@ -92,12 +96,11 @@ func (s *session) handle(r *record) {
 	h := s.hostOf(r.host)
 	if !r.stamp.IsZero() {
 		s.see(r.stamp)
-		h.last = r.stamp
 	}
-	h.seen = true
 	if s.bootSeen || len(r.boot) > 0 {
 		s.noteBoot(h, r)
 	}
+	h.last, h.seen = r.stamp, true
 	s.emitted = false
 	if len(h.open)+len(h.tail) > 0 && s.continues(h, r) {
 		return
@@ -210,8 +213,13 @@ func (s *session) intern(b []byte) string {
 	return v
 }
 
-// prove notes that a line of a verbosity level was met.
-func (s *session) prove(level int8) {
+// prove notes that the kubelet wrote a line of a verbosity level. Runtimes pass
+// on lines of CNI plugins that log by the same library; they prove nothing.
+func (s *session) prove(r *record, level int8) {
+	switch string(r.ident) {
+	case "crio", "containerd", "dockerd":
+		return
+	}
 	if int(level) > s.level {
 		s.level = int(level)
 	}
@@ -278,19 +286,35 @@ func (s *session) onlyHost() string {
 
 // noteBoot emits that a host was rebooted before this record: the boot id
 // differs from that of its record before, or a "-- Boot --" line stood between.
+// In a newest-first stream it is the record before that came after the boot.
 func (s *session) noteBoot(h *hostState, r *record) {
-	if s.bootSeen {
-		s.bootSeen = false
-		s.emit(h, &record{ref: s.bootLine, stamp: r.stamp}, event.Stamp{}, 0,
-			&event.NodeState{Code: event.NodeReboot, Message: s.pendingBoot})
+	line := s.bootSeen
+	s.bootSeen = false
+	text, ref := s.pendingBoot, s.bootLine
+	if len(r.boot) > 0 {
+		if string(r.boot) == h.boot {
+			return
+		}
+		line = h.boot != ""
+		boot := string(r.boot)
+		text, ref = "-- Boot "+boot+" --", r.ref
+		if s.descends(h, r) {
+			text = "-- Boot " + h.boot + " --"
+		}
+		h.boot = boot
+	}
+	if !line {
 		return
 	}
-	if string(r.boot) == h.boot {
-		return
+	at := r.stamp
+	if s.descends(h, r) {
+		at = h.last
 	}
-	if h.boot != "" {
-		s.emit(h, &record{ref: r.ref, stamp: r.stamp}, event.Stamp{}, 0,
-			&event.NodeState{Code: event.NodeReboot, Message: "-- Boot " + string(r.boot) + " --"})
-	}
-	h.boot = string(bytes.Clone(r.boot))
+	s.emit(h, &record{ref: ref, stamp: at}, event.Stamp{}, 0, &event.NodeState{Code: event.NodeReboot, Message: text})
+}
+
+// descends reports whether a record stands before its host's last one in time,
+// in a stream that runs backwards so far.
+func (s *session) descends(h *hostState, r *record) bool {
+	return r.stamp.Missing&event.MissingEpoch == 0 && !h.last.IsZero() && r.stamp.At < h.last.At && s.backward > s.forward
 }
