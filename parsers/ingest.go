@@ -81,7 +81,7 @@ func (in *ingest) visit(ctx context.Context, f *source.File) error {
 		}
 	}
 	if v.ignore != "" {
-		in.ignore(f, v.ignore)
+		in.skip(f.Input, v.ignore, f.Path, 1, max(f.Size, 0))
 		return nil
 	}
 	st := in.add(f, place)
@@ -101,16 +101,17 @@ func (in *ingest) add(f *source.File, place source.Place) *stream {
 	return st
 }
 
-func (in *ingest) ignore(f *source.File, why string) {
-	key := ignoredKey{f.Input, why}
+// skip counts members that are not read.
+func (in *ingest) skip(input int, why, example string, files, bytes int64) {
+	key := ignoredKey{input, why}
 	g := in.ignored[key]
 	if g == nil {
-		g = &Ignored{Input: f.Input, Reason: why, Example: f.Path}
+		g = &Ignored{Input: input, Reason: why, Example: example}
 		in.ignored[key] = g
 	}
-	g.Files++
-	g.Bytes += max(f.Size, 0)
-	g.Example = min(g.Example, f.Path)
+	g.Files += files
+	g.Bytes += bytes
+	g.Example = min(g.Example, example)
 }
 
 // dispatch parses a stream: on a free worker when it lies on disk by itself or
@@ -151,7 +152,7 @@ func (in *ingest) dispatch(ctx context.Context, f *source.File, st *stream, v ve
 // everything: cancellation, or an event store that cannot be written. F counts
 // the bytes read; it must not be read itself.
 func (in *ingest) parse(ctx context.Context, st *stream, v verdict, f *source.File, r io.Reader) error {
-	err := in.guard(ctx, st, v, r)
+	err := guard(ctx, st, v, r, st)
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
@@ -175,27 +176,27 @@ func (in *ingest) parse(ctx context.Context, st *stream, v verdict, f *source.Fi
 
 // guard turns a parser's panic into its error: one bad record in one file must
 // not take the analysis of a whole bundle with it.
-func (in *ingest) guard(ctx context.Context, st *stream, v verdict, r io.Reader) (err error) {
+func guard(ctx context.Context, st *stream, v verdict, r io.Reader, sink event.Sink) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("the parser failed, which is a bug to report: %v", p)
 		}
 	}()
 	if v.capture {
-		return pcap.Parse(ctx, r, st.info, st)
+		return pcap.Parse(ctx, r, st.info, sink)
 	}
 	st.info.Format = v.format.Name
-	return v.format.Parse(ctx, &logs.Input{Path: st.info.Path, R: r, Info: st.info, Sink: st})
+	return v.format.Parse(ctx, &logs.Input{Path: st.info.Path, R: r, Info: st.info, Sink: sink})
 }
 
 // finish numbers the streams by input and path, whatever order they were met
 // in, and completes their rows.
 func (in *ingest) finish(res source.Result) *Case {
-	c := &Case{store: in.store}
-	for _, i := range res.Inputs {
-		c.inputs = append(c.inputs, InputInfo{Path: i.Path, SHA256: i.SHA256, Bytes: i.Bytes, Modified: i.Modified})
+	c := &Case{store: in.store, inputs: inputInfos(res)}
+	for _, k := range res.Skipped {
+		in.skip(k.Input, k.Reason, k.Example, k.Count, 0)
 	}
-	c.streams = dropCopies(in.streams, in.ignored)
+	c.streams = in.dropCopies(in.streams)
 	slices.SortFunc(c.streams, func(a, b *stream) int {
 		return cmp.Or(cmp.Compare(a.info.Input, b.info.Input), cmp.Compare(a.info.Path, b.info.Path), cmp.Compare(a.seq, b.seq))
 	})
@@ -227,7 +228,7 @@ func (in *ingest) finish(res source.Result) *Case {
 }
 
 // dropCopies leaves out container logs that the same collector stored twice.
-func dropCopies(streams []*stream, ignored map[ignoredKey]*Ignored) []*stream {
+func (in *ingest) dropCopies(streams []*stream) []*stream {
 	type id struct {
 		input              int
 		root, ns, pod, ctr string
@@ -249,16 +250,7 @@ func dropCopies(streams []*stream, ignored map[ignoredKey]*Ignored) []*stream {
 		if s.place.Role != source.RoleContainerCopy || !have[key(s)] {
 			return false
 		}
-		const why = "second copies of container logs"
-		k := ignoredKey{s.info.Input, why}
-		g := ignored[k]
-		if g == nil {
-			g = &Ignored{Input: s.info.Input, Reason: why, Example: s.info.Path}
-			ignored[k] = g
-		}
-		g.Files++
-		g.Bytes += s.info.Bytes
-		g.Example = min(g.Example, s.info.Path)
+		in.skip(s.info.Input, "second copies of container logs", s.info.Path, 1, s.info.Bytes)
 		return true
 	})
 }

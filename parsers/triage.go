@@ -47,6 +47,10 @@ func triage(f *source.File, head []byte, place source.Place) verdict {
 		return verdict{format: format}
 	case len(bytes.TrimSpace(head)) == 0 && len(head) < source.PeekSize:
 		return ignore("files of white space only")
+	case len(head) <= 1<<10 && nothingFound(head):
+		return ignore("outputs of commands that found nothing")
+	case place.Layout != "" && !f.Outer && len(head) <= 512 && bytes.Count(bytes.TrimSpace(head), []byte("\n")) == 0 && !binary(head):
+		return ignore("one-line messages of a collector's commands")
 	case expected(f.Path), !binary(head):
 		return verdict{code: "unknown-format", message: fmt.Sprintf("%v; it begins with %q", err, head[:min(len(head), 40)])}
 	default:
@@ -63,6 +67,18 @@ func expected(name string) bool {
 		}
 	}
 	return strings.Contains(base, "kubelet") || strings.Contains(base, "journalctl")
+}
+
+// nothingFound recognises what kubectl, journalctl and shells print instead of
+// an output.
+func nothingFound(head []byte) bool {
+	for _, s := range []string{"No resources found", "-- No entries --", "error: the server doesn't have a resource type", "Error from server"} {
+		if bytes.HasPrefix(head, []byte(s)) {
+			return true
+		}
+	}
+	first, _, _ := bytes.Cut(bytes.TrimSpace(head), []byte("\n"))
+	return bytes.HasSuffix(first, []byte("command not found")) || bytes.HasSuffix(first, []byte("No such file or directory"))
 }
 
 // binary reports whether the head is not text: zero bytes, or many control

@@ -104,6 +104,7 @@ var layouts = []layout{
 		{"sos_logs/**", "", whyCollector},
 		{"sos_reports/**", "", whyCollector},
 		{"sos_strings/**", "", whyHost},
+		{"version.txt", "", whyVersion},
 		{"installed-rpms", "", whyHost},
 		{"etc/machine-id", "", whyHost},
 		{"etc/hostname", "", whyHost},

@@ -9,7 +9,8 @@ import (
 )
 
 // memberName turns the name a container gives to a member into a clean relative
-// path, or reports why the member must not be touched.
+// path, or reports why the member must not be touched. An absolute name becomes
+// one relative to the archive, as every unpacker makes it.
 func memberName(name string) (clean, refuse string) {
 	if !strings.Contains(name, "/") && strings.Contains(name, `\`) {
 		name = strings.ReplaceAll(name, `\`, "/") // zip files written by old Windows tools

@@ -180,7 +180,7 @@ func (w *walker) dir(ctx context.Context, root, display string) error {
 		case de.IsDir():
 			return nil
 		case de.Type()&fs.ModeSymlink != 0:
-			w.group(display, "link", "symbolic links are not followed, for instance "+logical)
+			w.skip(whyLinks, logical)
 			return nil
 		case !de.Type().IsRegular():
 			w.group(display, "special-file", "devices, pipes and sockets are not opened, for instance "+logical)

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"path"
 	"strings"
 
 	"github.com/probe-forensics/probe-forensics/parsers/event"
@@ -87,7 +86,7 @@ func (w *walker) tarMember(ctx context.Context, e entry, h *tar.Header, tr *tar.
 	switch h.Typeflag {
 	case tar.TypeReg, tar.TypeCont, tar.TypeGNUSparse:
 	case tar.TypeLink, tar.TypeSymlink:
-		w.group(e.path, "link", fmt.Sprintf("links are not followed, for instance %s -> %s", name, printable(h.Linkname)))
+		w.skip(whyLinks, logical)
 		return nil
 	case tar.TypeChar, tar.TypeBlock, tar.TypeFifo:
 		w.group(e.path, "special-file", "devices and pipes are left alone, for instance "+name)
@@ -95,9 +94,6 @@ func (w *walker) tarMember(ctx context.Context, e entry, h *tar.Header, tr *tar.
 	default:
 		w.group(e.path, "unsupported-member", fmt.Sprintf("members of tar type %q are not read, for instance %s", h.Typeflag, name))
 		return nil
-	}
-	if path.IsAbs(h.Name) {
-		w.group(e.path, "absolute-name", "absolute names are taken as relative to the archive, for instance "+printable(h.Name))
 	}
 	var r io.Reader = tr
 	if isSparse(h) {

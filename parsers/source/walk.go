@@ -60,7 +60,22 @@ type Result struct {
 	Inputs []Input
 	// Problems are sorted by input, path, place and code.
 	Problems []event.Problem
+	// Skipped are members left alone that are no sign of damage.
+	Skipped []Skipped
 }
+
+// Skipped counts the members of one input that were left alone for one
+// reason.
+type Skipped struct {
+	Input   int
+	Reason  string
+	Count   int64
+	Example string // logical path of the first one met
+}
+
+// whyLinks is why a link is not read: what it points to is read at its own
+// place, if it is part of the input at all.
+const whyLinks = "links, which are not followed"
 
 // Walk visits every stream of the inputs: inputs in the order given, directories
 // in sorted order, archives in their own order. A path may be a file, a
@@ -95,7 +110,7 @@ func Walk(ctx context.Context, inputs []string, opts Options, visit func(*File) 
 		w.problem(w.inputs[w.input].Path, 0, "limit", "reading stopped: "+lim.what)
 		err = nil
 	}
-	return Result{Inputs: w.inputs, Problems: w.sorted()}, err
+	return Result{Inputs: w.inputs, Problems: w.sorted(), Skipped: w.skipped}, err
 }
 
 // walker is the state of one walk. Except where marked it belongs to the walk's
@@ -110,8 +125,9 @@ type walker struct {
 	total   atomic.Int64 // bytes decompressed; read by decoder goroutines
 	// seen counts the logical paths met, by hash: a name that comes back gets a
 	// number so that every path stays unique.
-	seen map[uint64]int32
-	bufs []*bufio.Reader
+	seen    map[uint64]int32
+	bufs    []*bufio.Reader
+	skipped []Skipped
 
 	detached  sync.WaitGroup
 	finishers []func() // run when detached files are done
@@ -312,6 +328,17 @@ func (w *walker) group(container, code, message string) {
 	w.grouped[key] = len(w.problems)
 	w.problems = append(w.problems, placedProblem{input: w.input,
 		Problem: event.Problem{Path: strings.TrimSuffix(container, "/"), Code: code, Message: message, Count: 1}})
+}
+
+// skip counts a member that is left alone for a harmless reason.
+func (w *walker) skip(reason, logical string) {
+	for i := range w.skipped {
+		if s := &w.skipped[i]; s.Input == w.input && s.Reason == reason {
+			s.Count++
+			return
+		}
+	}
+	w.skipped = append(w.skipped, Skipped{Input: w.input, Reason: reason, Count: 1, Example: logical})
 }
 
 func (w *walker) sorted() []event.Problem {

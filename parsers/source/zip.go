@@ -11,7 +11,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"path"
 
 	"github.com/klauspost/compress/flate"
 
@@ -75,7 +74,7 @@ func (w *walker) zipMember(ctx context.Context, e entry, f *zip.File) error {
 	logical := e.path + "!/" + name
 	switch {
 	case mode&fs.ModeSymlink != 0:
-		w.group(e.path, "link", "links are not followed, for instance "+name)
+		w.skip(whyLinks, logical)
 		return nil
 	case !mode.IsRegular():
 		w.group(e.path, "special-file", "devices and pipes are left alone, for instance "+name)
@@ -83,9 +82,6 @@ func (w *walker) zipMember(ctx context.Context, e entry, f *zip.File) error {
 	case f.Flags&1 != 0:
 		w.group(e.path, "encrypted", "encrypted members cannot be read, for instance "+name)
 		return nil
-	}
-	if path.IsAbs(f.Name) {
-		w.group(e.path, "absolute-name", "absolute names are taken as relative to the archive, for instance "+printable(f.Name))
 	}
 	logical = w.unique(logical)
 	rc, err := f.Open()
