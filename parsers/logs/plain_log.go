@@ -2,7 +2,7 @@ package logs
 
 import "bytes"
 
-var plainForm = prefixForm{name: "plain-log", split: splitPlain}
+var plainForm = prefixForm{name: "plain-log", split: splitPlain, loose: true}
 
 var _ = registerPrefixed(plainForm,
 	"lines without a prefix: a kubelet's or agent's own log file (klog, logrus, JSON), journalctl -o cat, kubectl logs",

@@ -16,6 +16,9 @@ type prefixForm struct {
 	// split takes the prefix off a line into r and leaves the message in r.msg. It
 	// returns false when the line does not have this prefix.
 	split func(line []byte, r *record) bool
+	// loose is set where split takes almost any line: then it must not be tried on
+	// lines of other forms.
+	loose bool
 }
 
 // prefixForms are all forms, for lines that are not in the form of their file.
@@ -166,7 +169,7 @@ func (p *prefixedReader) split(line []byte) bool {
 	}
 	for _, f := range prefixForms {
 		ref := p.rec.ref
-		if f.name != p.form.name && f.split(line, &p.rec) {
+		if !f.loose && f.name != p.form.name && f.split(line, &p.rec) {
 			return true
 		}
 		p.rec = record{ref: ref}

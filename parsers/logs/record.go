@@ -21,6 +21,8 @@ type record struct {
 	msg   []byte
 	boot  []byte // boot id, where the form carries it
 	ref   event.Ref
+	// partial is set when the message goes on in the next record.
+	partial bool
 }
 
 // hostState is what the session remembers about one host of the stream.
@@ -50,6 +52,10 @@ type session struct {
 	stream event.StreamID
 	// container is set when the path says that the stream is a container's log.
 	container *containerPath
+
+	appSeen []int // lines kept per appRule
+	part    []byte
+	partRef event.Ref
 
 	hosts    map[string]*hostState
 	lastHost *hostState
@@ -93,6 +99,19 @@ func newSession(in *Input) *session {
 func (s *session) handle(r *record) {
 	s.in.Info.Records++
 	r.ref.Stream = s.stream
+	if r.partial || len(s.part) > 0 {
+		if len(s.part) == 0 {
+			s.partRef = r.ref
+		}
+		if len(s.part) < maxBlock {
+			s.part = append(s.part, r.msg...)
+		}
+		if r.partial {
+			return
+		}
+		r.msg, r.ref = s.part, s.partRef
+		defer func() { s.part = s.part[:0] }()
+	}
 	h := s.hostOf(r.host)
 	if !r.stamp.IsZero() {
 		s.see(r.stamp)
@@ -115,6 +134,9 @@ func (s *session) handle(r *record) {
 func (s *session) dispatch(h *hostState, r *record) {
 	if len(r.msg) == 0 {
 		return
+	}
+	if s.container != nil {
+		s.appLine(h, r)
 	}
 	for _, d := range dialectsFor[r.msg[0]] {
 		if d.read(s, h, r) {
