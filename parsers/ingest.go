@@ -196,7 +196,7 @@ func (in *ingest) finish(res source.Result) *Case {
 	for _, k := range res.Skipped {
 		in.skip(k.Input, k.Reason, k.Example, k.Count, 0)
 	}
-	c.streams = in.dropCopies(in.streams)
+	c.streams = in.dropBarren(in.dropCopies(in.streams))
 	slices.SortFunc(c.streams, func(a, b *stream) int {
 		return cmp.Or(cmp.Compare(a.info.Input, b.info.Input), cmp.Compare(a.info.Path, b.info.Path), cmp.Compare(a.seq, b.seq))
 	})
@@ -225,6 +225,18 @@ func (in *ingest) finish(res source.Result) *Case {
 		c.ignored = append(c.ignored, *in.ignored[key])
 	}
 	return c
+}
+
+// dropBarren leaves out files of Kubernetes objects that none was kept of: a
+// bundle has thousands, and a row for each would hide the others.
+func (in *ingest) dropBarren(streams []*stream) []*stream {
+	return slices.DeleteFunc(streams, func(s *stream) bool {
+		if !strings.HasPrefix(s.info.Format, "kube-") || s.log.Len() > 0 || s.info.Kept > 0 || len(s.problems) > 0 {
+			return false
+		}
+		in.skip(s.info.Input, "Kubernetes objects without a bearing on probes", s.info.Path, 1, s.info.Bytes)
+		return true
+	})
 }
 
 // dropCopies leaves out container logs that the same collector stored twice.

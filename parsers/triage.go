@@ -51,6 +51,8 @@ func triage(f *source.File, head []byte, place source.Place) verdict {
 		return ignore("outputs of commands that found nothing")
 	case place.Layout != "" && !f.Outer && len(head) <= 512 && bytes.Count(bytes.TrimSpace(head), []byte("\n")) == 0 && !binary(head):
 		return ignore("one-line messages of a collector's commands")
+	case place.Role == source.RoleContainerLog && !f.Outer && !binary(head):
+		return ignore("container logs in a form that no parser claims")
 	case expected(f.Path), !binary(head):
 		return verdict{code: "unknown-format", message: fmt.Sprintf("%v; it begins with %q", err, head[:min(len(head), 40)])}
 	default:

@@ -5,7 +5,7 @@ const (
 	whyCollector = "the collector's own log or settings"
 	whyVersion   = "version of a tool"
 	whyRendered  = "a rendered copy of objects that are read in their own form"
-	whyKind      = "kinds of objects without a bearing on probes"
+	whyKind      = "Kubernetes objects without a bearing on probes"
 	whySecret    = "configuration and secrets are not read"
 	whyImages    = "lists of container images"
 	whyOVN       = "database of the network plug-in"
@@ -30,6 +30,7 @@ var layouts = []layout{
 		{"namespaces/{ns}/pods/{pod}/{container}/*/logs/*", RoleContainerLog, ""},
 		{"namespaces/{ns}/pods/{pod}/{container}/*/logs/rotated/*", RoleContainerLog, ""},
 		{"namespaces/{ns}/pods/{pod}/*.yaml", RoleObjects, ""},
+		{"api_priority_and_fairness/**", "", whyMetrics},
 		{"namespaces/{ns}/core/secrets.yaml", "", whySecret},
 		{"namespaces/{ns}/core/configmaps.yaml", "", whySecret},
 		{"namespaces/{ns}/core/secrets/**", "", whySecret},
@@ -56,6 +57,11 @@ var layouts = []layout{
 		{"cluster-scoped-resources/console.openshift.io/**", "", whyKind},
 		{"cluster-scoped-resources/oauth.openshift.io/**", "", whyKind},
 		{"cluster-scoped-resources/security.openshift.io/**", "", whyKind},
+		{"cluster-scoped-resources/apiserver.openshift.io/**", "", whyKind},
+		{"cluster-scoped-resources/helm.openshift.io/**", "", whyKind},
+		{"cluster-scoped-resources/samples.operator.openshift.io/**", "", whyKind},
+		{"cluster-scoped-resources/migration.k8s.io/**", "", whyKind},
+		{"ingress_controllers/**", "", whyHost},
 		{"web_hooks/**", "", whyKind},
 		{"event-filter.html", "", whyRendered},
 		{"must-gather.logs", "", whyCollector},
@@ -150,6 +156,11 @@ var layouts = []layout{
 		{"analysis.json", "", whyCollector},
 		{"version.yaml", "", whyVersion},
 	}},
+	// A node's own /var/log.
+	{"node", []rule{
+		{"var/log/pods/{ns}_{pod}_{uid}/{container}/*.log", RoleContainerLog, ""},
+		{"var/log/containers/{pod}_{ns}_{container}-????????????????????????????????????????????????????????????????.log", RoleContainerCopy, ""},
+	}},
 	// kubernetes-sigs/kind pkg/cluster/internal/logs.
 	{"kind", []rule{
 		{"{node}/pods/{ns}_{pod}_{uid}/{container}/*.log", RoleContainerLog, ""},
@@ -167,11 +178,6 @@ var layouts = []layout{
 	{"cluster-info-dump", []rule{
 		{"{ns}/{pod}/logs.txt", RoleContainerLog, ""},
 		{"*/replication-controllers.json", "", whyKind},
-	}},
-	// A node's own /var/log.
-	{"node", []rule{
-		{"var/log/pods/{ns}_{pod}_{uid}/{container}/*.log", RoleContainerLog, ""},
-		{"var/log/containers/{pod}_{ns}_{container}-????????????????????????????????????????????????????????????????.log", RoleContainerCopy, ""},
 	}},
 	// Whatever the collector.
 	{"", []rule{
