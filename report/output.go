@@ -1,0 +1,245 @@
+package report
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+	"strconv"
+
+	"github.com/probe-forensics/probe-forensics/report/manifest"
+)
+
+// Output is where a renderer writes.
+type Output interface {
+	// Create starts a file. The name is slash-separated and relative to the report
+	// directory; its directories are made. The file is complete once it was closed
+	// without an error, and visible only when the whole report is.
+	Create(name string) (io.WriteCloser, error)
+	// Stdout takes what people read at once.
+	Stdout() io.Writer
+}
+
+// Sink is an Output that can be made visible or thrown away as a whole.
+type Sink interface {
+	Output
+	// Written lists the files closed so far, sorted by name.
+	Written() []manifest.File
+	// Commit makes all files visible, in the order in which they were created. It
+	// fails when a file was not closed.
+	Commit() error
+	// Discard removes everything that was not committed.
+	Discard() error
+}
+
+// Dir is a Sink that writes below a directory of the file system. Each file is
+// written under a temporary name beside its place, flushed to disk, and renamed
+// by Commit. Names can't leave the directory, not even through symbolic links.
+type Dir struct {
+	path   string
+	stdout io.Writer
+	root   *os.Root
+	files  []*dirFile
+	made   []string // directories made by this run, outermost first
+	isNew  bool     // path itself was made by this run
+	done   []manifest.File
+}
+
+// NewDir returns a Dir; path is made when the first file is created.
+func NewDir(path string, stdout io.Writer) *Dir { return &Dir{path: path, stdout: stdout} }
+
+// Stdout implements Output.
+func (d *Dir) Stdout() io.Writer { return d.stdout }
+
+// Create implements Output.
+func (d *Dir) Create(name string) (io.WriteCloser, error) {
+	if !fs.ValidPath(name) || name == "." {
+		return nil, fmt.Errorf("%s: not a name below the report directory", strconv.Quote(name))
+	}
+	if slices.ContainsFunc(d.files, func(f *dirFile) bool { return f.name == name }) {
+		return nil, fmt.Errorf("%s: written twice", name)
+	}
+	if err := d.open(); err != nil {
+		return nil, err
+	}
+	if err := d.mkdir(path.Dir(name)); err != nil {
+		return nil, err
+	}
+	f := &dirFile{name: name, sum: sha256.New()}
+	for i := 0; ; i++ {
+		f.temp = path.Join(path.Dir(name), fmt.Sprintf(".%s.%d-%d.tmp", path.Base(name), os.Getpid(), i))
+		h, err := d.root.OpenFile(f.temp, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
+		if errors.Is(err, fs.ErrExist) && i < 1000 {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		f.handle = h
+		d.files = append(d.files, f)
+		return f, nil
+	}
+}
+
+func (d *Dir) open() error {
+	if d.root != nil {
+		return nil
+	}
+	if _, err := os.Stat(d.path); errors.Is(err, fs.ErrNotExist) {
+		d.isNew = true
+	}
+	if err := os.MkdirAll(d.path, 0o755); err != nil {
+		return err
+	}
+	root, err := os.OpenRoot(d.path)
+	if err != nil {
+		return err
+	}
+	d.root = root
+	return nil
+}
+
+func (d *Dir) mkdir(dir string) error {
+	if dir == "." {
+		return nil
+	}
+	if err := d.mkdir(path.Dir(dir)); err != nil {
+		return err
+	}
+	err := d.root.Mkdir(dir, 0o755)
+	if err == nil {
+		d.made = append(d.made, dir)
+		return nil
+	}
+	if errors.Is(err, fs.ErrExist) {
+		return nil
+	}
+	return err
+}
+
+// Written implements Sink.
+func (d *Dir) Written() []manifest.File {
+	out := slices.Clone(d.done)
+	for _, f := range d.files {
+		if f.handle == nil && f.err == nil {
+			out = append(out, manifest.File{Name: f.name, SHA256: f.digest, Bytes: f.size})
+		}
+	}
+	slices.SortFunc(out, func(a, b manifest.File) int { return cmp.Compare(a.Name, b.Name) })
+	return out
+}
+
+// Commit implements Sink. An interruption between two renames can leave some
+// files of this run and some of an earlier one; the manifest, renamed last, then
+// still describes the earlier one.
+func (d *Dir) Commit() error {
+	for _, f := range d.files {
+		if f.handle != nil {
+			return fmt.Errorf("%s: not closed", f.name)
+		}
+		if f.err != nil {
+			return f.err
+		}
+	}
+	dirs := map[string]bool{}
+	for len(d.files) > 0 {
+		f := d.files[0]
+		if err := d.root.Rename(f.temp, f.name); err != nil {
+			return err
+		}
+		dirs[path.Dir(f.name)] = true
+		d.done = append(d.done, manifest.File{Name: f.name, SHA256: f.digest, Bytes: f.size})
+		d.files = d.files[1:]
+	}
+	for dir := range dirs {
+		d.syncDir(dir)
+	}
+	d.made, d.isNew = nil, false
+	return d.close()
+}
+
+// syncDir makes renames durable where the file system supports it; where it
+// does not, the files are complete all the same.
+func (d *Dir) syncDir(name string) {
+	if h, err := d.root.Open(name); err == nil {
+		_ = h.Sync()
+		_ = h.Close()
+	}
+}
+
+// Discard implements Sink. Directories that this run made and that are empty go
+// as well.
+func (d *Dir) Discard() error {
+	if d.root == nil {
+		return nil
+	}
+	var errs []error
+	for _, f := range d.files {
+		if f.handle != nil {
+			_ = f.handle.Close()
+		}
+		if err := d.root.Remove(f.temp); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			errs = append(errs, err)
+		}
+	}
+	d.files = nil
+	for _, dir := range slices.Backward(d.made) {
+		_ = d.root.Remove(dir) // fails when it holds files of someone else: then it stays
+	}
+	d.made = nil
+	errs = append(errs, d.close())
+	if d.isNew {
+		_ = os.Remove(d.path)
+	}
+	return errors.Join(errs...)
+}
+
+func (d *Dir) close() error {
+	if d.root == nil {
+		return nil
+	}
+	err := d.root.Close()
+	d.root = nil
+	return err
+}
+
+// dirFile is a file on its way: open while handle is not nil.
+type dirFile struct {
+	name, temp string
+	handle     *os.File
+	sum        hash.Hash
+	size       int64
+	digest     string
+	err        error
+}
+
+func (f *dirFile) Write(p []byte) (int, error) {
+	if f.handle == nil {
+		return 0, fs.ErrClosed
+	}
+	n, err := f.handle.Write(p)
+	f.sum.Write(p[:n])
+	f.size += int64(n)
+	if err != nil {
+		f.err = err
+	}
+	return n, err
+}
+
+func (f *dirFile) Close() error {
+	if f.handle == nil {
+		return fs.ErrClosed
+	}
+	err := errors.Join(f.err, f.handle.Sync(), f.handle.Close())
+	f.handle = nil
+	f.digest = hex.EncodeToString(f.sum.Sum(nil))
+	f.err = err
+	return err
+}

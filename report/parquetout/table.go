@@ -1,0 +1,222 @@
+package parquetout
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"net/url"
+	"path"
+	"slices"
+
+	"github.com/parquet-go/parquet-go"
+	"github.com/parquet-go/parquet-go/compress/zstd"
+
+	"github.com/probe-forensics/probe-forensics/parsers/event"
+)
+
+// Rows are written in batches (the library copies its buffers per call), kept
+// in row groups small enough for a flat memory and large enough for DuckDB.
+const (
+	batchRows    = 1024
+	rowGroupRows = 122_880
+	// reorderRows is how far a row may stand from its place in the sort order. Rows
+	// arrive almost sorted; what comes later than that is an error, never a file
+	// that lies about its order.
+	reorderRows = 1 << 15
+)
+
+// NoDate is the partition of rows without a time.
+const NoDate = "unknown"
+
+// Creator makes the files of the lake.
+type Creator interface {
+	Create(name string) (io.WriteCloser, error)
+}
+
+// lake is where the tables of one bundle go.
+type lake struct {
+	out     Creator
+	cluster string // escaped
+	file    string // "<bundle16>.parquet"
+	version string
+}
+
+func (l *lake) path(table, date string) string {
+	return path.Join("tables", table, "cluster="+l.cluster, "date="+date, l.file)
+}
+
+// partition escapes a value for a hive directory name, as Hive and Spark do:
+// everything but letters, digits, "-", "_" and "." as %XX.
+func partition(v string) string {
+	if v == "" {
+		return "unknown"
+	}
+	esc := url.PathEscape(v)
+	var out []byte
+	for i := range len(esc) {
+		c := esc[i]
+		switch {
+		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', c == '-', c == '_', c == '%':
+			out = append(out, c)
+		case c == '.' && i > 0:
+			out = append(out, c)
+		default:
+			out = append(out, fmt.Sprintf("%%%02X", c)...)
+		}
+	}
+	return string(out)
+}
+
+// date is the UTC day of an instant.
+func date(n int64) string {
+	if n == 0 {
+		return NoDate
+	}
+	return event.Nanos(n).Time().Format("2006-01-02")
+}
+
+// table writes rows of one type, splitting them into one file per day. Rows
+// must come nearly sorted by time; rows without a time sort first.
+type table[R any] struct {
+	lake    *lake
+	name    string
+	nanos   func(*R) int64
+	compare func(a, b *R) int // within one instant
+	ordered string            // names of the sort columns, for the metadata
+
+	pending []R
+	day     string
+	file    io.WriteCloser
+	w       *parquet.GenericWriter[R]
+	batch   []R
+	last    *R
+}
+
+func (t *table[R]) order(a, b *R) int {
+	na, nb := t.nanos(a), t.nanos(b)
+	switch {
+	case na < nb:
+		return -1
+	case na > nb:
+		return 1
+	}
+	return t.compare(a, b)
+}
+
+// add takes a row; it sorts and writes the older half of its window when that
+// is full.
+func (t *table[R]) add(r R) error {
+	t.pending = append(t.pending, r)
+	if len(t.pending) < 2*reorderRows {
+		return nil
+	}
+	return t.drain(reorderRows)
+}
+
+func (t *table[R]) drain(n int) error {
+	slices.SortStableFunc(t.pending, func(a, b R) int { return t.order(&a, &b) })
+	for i := range t.pending[:n] {
+		if err := t.write(&t.pending[i]); err != nil {
+			return err
+		}
+	}
+	rest := copy(t.pending, t.pending[n:])
+	clear(t.pending[rest:])
+	t.pending = t.pending[:rest]
+	return nil
+}
+
+func (t *table[R]) write(r *R) error {
+	if t.last != nil && t.order(t.last, r) > 0 {
+		return fmt.Errorf("%s: rows out of order by more than %d rows at %s", t.name, reorderRows, event.Nanos(t.nanos(r)).Time().Format("2006-01-02T15:04:05.000000Z"))
+	}
+	if day := date(t.nanos(r)); day != t.day || t.w == nil {
+		if err := t.closeFile(); err != nil {
+			return err
+		}
+		if err := t.openFile(day); err != nil {
+			return err
+		}
+	}
+	t.batch = append(t.batch, *r)
+	t.last = &t.batch[len(t.batch)-1]
+	if len(t.batch) == batchRows {
+		return t.flush()
+	}
+	return nil
+}
+
+func (t *table[R]) flush() error {
+	if len(t.batch) == 0 {
+		return nil
+	}
+	last := t.batch[len(t.batch)-1]
+	t.last = &last
+	_, err := t.w.Write(t.batch)
+	t.batch = t.batch[:0]
+	return err
+}
+
+func (t *table[R]) openFile(day string) error {
+	f, err := t.lake.out.Create(t.lake.path(t.name, day))
+	if err != nil {
+		return err
+	}
+	t.file, t.day = f, day
+	t.w = parquet.NewGenericWriter[R](f,
+		parquet.CreatedBy("probe-forensics", t.lake.version, "parquetout"),
+		parquet.Compression(&zstd.Codec{Level: zstd.SpeedDefault, Concurrency: 1}),
+		parquet.MaxRowsPerRowGroup(rowGroupRows),
+		parquet.KeyValueMetadata("probe_forensics.schema_version", t.lake.version),
+		parquet.KeyValueMetadata("probe_forensics.table", t.name),
+		parquet.KeyValueMetadata("probe_forensics.sorted_by", t.ordered),
+	)
+	return nil
+}
+
+func (t *table[R]) closeFile() error {
+	if t.w == nil {
+		return nil
+	}
+	err := t.flush()
+	if err == nil {
+		err = t.w.Close()
+	}
+	err = errors.Join(err, t.file.Close())
+	t.w, t.file = nil, nil
+	return err
+}
+
+// abort closes an open file without completing it.
+func (t *table[R]) abort() {
+	if t.file != nil {
+		_ = t.file.Close()
+	}
+}
+
+// fill writes all rows of a sequence.
+func (t *table[R]) fill(ctx context.Context, rows iter.Seq2[R, error]) (err error) {
+	defer func() {
+		if err != nil {
+			t.abort()
+		}
+	}()
+	n := 0
+	for r, err := range rows {
+		if err != nil {
+			return fmt.Errorf("%s: %w", t.name, err)
+		}
+		if n++; n%batchRows == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err := t.add(r); err != nil {
+			return err
+		}
+	}
+	if err := t.drain(len(t.pending)); err != nil {
+		return err
+	}
+	return t.closeFile()
+}
