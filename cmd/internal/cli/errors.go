@@ -39,11 +39,9 @@ func (e *exitError) try(format string, args ...any) *exitError {
 func describe(err error) string {
 	var b strings.Builder
 	b.WriteString(err.Error())
-	for e := err; e != nil; e = errors.Unwrap(e) {
-		if x, ok := e.(*exitError); ok {
-			for _, hint := range x.hints {
-				b.WriteString("\ntry: " + hint)
-			}
+	if e, ok := errors.AsType[*exitError](err); ok {
+		for _, hint := range e.hints {
+			b.WriteString("\ntry: " + hint)
 		}
 	}
 	return b.String()

@@ -99,7 +99,6 @@ func newParser(grammar *root, rt *session) (*kong.Kong, error) {
 		kong.NoDefaultHelp(),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, FlagsLast: true, WrapUpperBound: 100}),
 		kong.ExplicitGroups(flagGroups),
-		kong.Vars(grammarVars()),
 		kong.Bind(rt),
 	)
 }

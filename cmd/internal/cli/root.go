@@ -29,6 +29,7 @@ probe-forensics --help lists the other commands.
 type root struct {
 	globals
 
+	Inventory  inventoryCmd  `cmd:"" help:"Say what is in the inputs and which questions it can answer."`
 	Completion completionCmd `cmd:"" help:"Print the completion script of a shell."`
 	Schema     schemaCmd     `cmd:"" help:"Print a JSON Schema of what the tool reads or writes."`
 	Version    versionCmd    `cmd:"" help:"Print the versions of the tool and of its schemas."`
@@ -41,9 +42,9 @@ type globals struct {
 	Workers     int      `group:"global" placeholder:"N" help:"Read up to N inputs side by side (default: the processors available)."`
 	MemoryLimit byteSize `group:"global" placeholder:"SIZE" help:"Keep memory below SIZE, for example 512MiB."`
 	NoProgress  bool     `group:"global" help:"Show no progress line."`
-	Color       string   `group:"global" enum:"auto,always,never" default:"auto" placeholder:"WHEN" help:"Colour results: ${enum}."`
-	LogLevel    string   `group:"global" enum:"debug,info,warn,error" default:"warn" placeholder:"LEVEL" help:"Log to standard error from this level: ${enum}."`
-	LogFormat   string   `group:"global" enum:"text,json" default:"text" placeholder:"FORMAT" help:"Write log lines as ${enum}."`
+	Color       string   `group:"global" enum:"auto,always,never" default:"auto" placeholder:"WHEN" help:"Colour results: auto, always or never."`
+	LogLevel    string   `group:"global" enum:"debug,info,warn,error" default:"warn" placeholder:"LEVEL" help:"Log to standard error from this level: debug, info, warn or error."`
+	LogFormat   string   `group:"global" enum:"text,json" default:"text" placeholder:"FORMAT" help:"Write log lines as text or json."`
 }
 
 // flagGroups order the help of a verb.
@@ -54,9 +55,6 @@ var flagGroups = []kong.Group{
 	{Key: "exit", Title: "Exit code:"},
 	{Key: "global", Title: "Global flags:"},
 }
-
-// grammarVars fills the ${...} of help texts and enums.
-func grammarVars() map[string]string { return map[string]string{} }
 
 // BeforeResolve reads the configuration once the command line is known, because
 // --config decides which file that is.

@@ -1,0 +1,155 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/alecthomas/kong"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func testParser(t *testing.T) *kong.Kong {
+	t.Helper()
+	rt := &session{ctx: t.Context(), stdout: &bytes.Buffer{}, stderr: &bytes.Buffer{}, env: func(string) string { return "" }}
+	parser, err := newParser(&root{}, rt)
+	require.NoError(t, err)
+	return parser
+}
+
+// TestManualPage keeps docs/man in step with the grammar; -update rewrites it.
+func TestManualPage(t *testing.T) {
+	const path = "../../../docs/man/probe-forensics.1"
+	var page bytes.Buffer
+	require.NoError(t, writeMan(&page, testParser(t).Model))
+	if *update {
+		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		require.NoError(t, os.WriteFile(path, page.Bytes(), 0o644))
+	}
+	committed, err := os.ReadFile(path)
+	require.NoError(t, err)
+	assert.Equal(t, string(committed), page.String(), "run go test ./cmd/internal/cli -run TestManualPage -update")
+
+	if man, err := exec.LookPath("groff"); err == nil {
+		cmd := exec.Command(man, "-man", "-Tutf8", "-ww", "-z")
+		cmd.Stdin = bytes.NewReader(page.Bytes())
+		out, err := cmd.CombinedOutput()
+		require.NoError(t, err)
+		assert.Empty(t, string(out), "groff complains")
+	}
+}
+
+// TestConfigSchema checks the schema's shape against the grammar.
+func TestConfigSchema(t *testing.T) {
+	data, err := json.Marshal(configSchema(testParser(t).Model))
+	require.NoError(t, err)
+	var schema struct {
+		AdditionalProperties bool
+		Properties           map[string]struct {
+			Type       any
+			Enum       []string
+			Properties map[string]any
+		}
+	}
+	require.NoError(t, json.Unmarshal(data, &schema))
+	assert.False(t, schema.AdditionalProperties)
+	assert.Equal(t, []string{"auto", "always", "never"}, schema.Properties["color"].Enum)
+	assert.NotContains(t, schema.Properties, "help")
+	assert.NotContains(t, schema.Properties, "config")
+	assert.Contains(t, schema.Properties["inventory"].Properties, "limit")
+}
+
+// completion returns the script of a shell.
+func completion(t *testing.T, shell string) string {
+	t.Helper()
+	var out bytes.Buffer
+	rt := &session{ctx: t.Context(), stdout: &out, stderr: &bytes.Buffer{}, env: func(string) string { return "" }}
+	require.Equal(t, ExitDone, rt.main([]string{"completion", shell}))
+	return out.String()
+}
+
+func TestBashCompletion(t *testing.T) {
+	bash, err := exec.LookPath("bash")
+	if err != nil {
+		t.Skip("no bash to complete with")
+	}
+	script := completion(t, "bash")
+	for _, c := range []struct {
+		line string
+		want []string
+		not  []string
+	}{
+		{line: "", want: []string{"inventory", "completion"}},
+		{line: "inv", want: []string{"inventory"}, not: []string{"completion"}},
+		{line: "completion z", want: []string{"zsh"}, not: []string{"bash"}},
+		{line: "inventory --l", want: []string{"--limit", "--log-level"}, not: []string{"--color"}},
+		{line: "version --l", want: []string{"--log-level"}, not: []string{"--limit"}},
+		{line: "--color a", want: []string{"auto", "always"}, not: []string{"never"}},
+		{line: "--log-level = de", want: []string{"debug"}},
+		{line: "inventory som", want: []string{"some.pcap"}},
+	} {
+		words := strings.Split(programName+" "+c.line, " ")
+		quoted := make([]string, len(words))
+		for i, w := range words {
+			quoted[i] = "'" + w + "'"
+		}
+		cmd := exec.Command(bash, "--norc", "-c", script+
+			"\nCOMP_WORDS=("+strings.Join(quoted, " ")+"); COMP_CWORD=$((${#COMP_WORDS[@]}-1)); _probe_forensics; printf '%s\\n' \"${COMPREPLY[@]}\"")
+		cmd.Dir = t.TempDir()
+		require.NoError(t, os.WriteFile(filepath.Join(cmd.Dir, "some.pcap"), nil, 0o600))
+		out, err := cmd.CombinedOutput()
+		require.NoError(t, err, "%s: %s", c.line, out)
+		replies := strings.Fields(string(out))
+		for _, w := range c.want {
+			assert.Contains(t, replies, w, c.line)
+		}
+		for _, w := range c.not {
+			assert.NotContains(t, replies, w, c.line)
+		}
+	}
+}
+
+func TestZshCompletion(t *testing.T) {
+	zsh, err := exec.LookPath("zsh")
+	if err != nil {
+		t.Skip("no zsh to check its completion with")
+	}
+	path := filepath.Join(t.TempDir(), "_probe-forensics")
+	require.NoError(t, os.WriteFile(path, []byte(completion(t, "zsh")), 0o600))
+	out, err := exec.Command(zsh, "-f", "-c", "autoload -U compinit; compinit -D -u; source "+path+"; whence -w _probe_forensics; print $_comps[probe-forensics]").CombinedOutput()
+	require.NoError(t, err, string(out))
+	assert.Equal(t, "_probe_forensics: function\n_probe_forensics\n", string(out))
+}
+
+func TestFishCompletion(t *testing.T) {
+	fish, err := exec.LookPath("fish")
+	if err != nil {
+		t.Skip("no fish to check its completion with")
+	}
+	path := filepath.Join(t.TempDir(), "probe-forensics.fish")
+	require.NoError(t, os.WriteFile(path, []byte(completion(t, "fish")), 0o600))
+	for line, want := range map[string]string{
+		"probe-forensics inv": "inventory", "probe-forensics completion z": "zsh",
+		"probe-forensics inventory --lim": "--limit", "probe-forensics --color al": "always",
+	} {
+		cmd := exec.Command(fish, "--no-config", "-c", "source "+path+"; complete -C '"+line+"'")
+		cmd.Env = append(os.Environ(), "HOME="+t.TempDir())
+		out, err := cmd.CombinedOutput()
+		require.NoError(t, err, string(out))
+		assert.Contains(t, string(out), want, line)
+	}
+}
+
+func TestNearest(t *testing.T) {
+	known := []string{"analyze", "inventory", "policy-drop", "policy-reject"}
+	for word, want := range map[string]string{
+		"analyse": "analyze", "inventry": "inventory", "policy-drip": "policy-drop", "zzz": "", "": "", "policy": "",
+	} {
+		assert.Equal(t, want, nearest(word, known), word)
+	}
+}

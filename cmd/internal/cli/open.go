@@ -1,0 +1,106 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"os"
+	"strings"
+
+	"github.com/probe-forensics/probe-forensics/cmd/internal/progress"
+	"github.com/probe-forensics/probe-forensics/parsers"
+	"github.com/probe-forensics/probe-forensics/parsers/event"
+	"github.com/probe-forensics/probe-forensics/parsers/source"
+)
+
+// inputArgs are the inputs of one case.
+type inputArgs struct {
+	Input []string `arg:"" name:"input" complete:"files" help:"File, directory or archive; - is standard input."`
+}
+
+// open reads the inputs. The caller closes the case.
+func (rt *session) open(inputs []string, limits source.Limits) (*parsers.Case, error) {
+	if err := checkInputs(inputs); err != nil {
+		return nil, err
+	}
+	counters := &source.Progress{}
+	var line *progress.Line
+	if !rt.quiet && isTerminal(rt.stderr) {
+		line = progress.Start(rt.stderr, counters)
+	}
+	defer line.Stop()
+	c, err := parsers.Open(rt.ctx, inputs, parsers.Options{
+		Limits: limits, Stdin: rt.stdin, Workers: rt.workers, MemoryLimit: rt.memory / spillShare,
+		TempDir: rt.env("TMPDIR"), Progress: counters,
+	})
+	if _, ok := errors.AsType[*parsers.UnreadableError](err); ok {
+		return nil, failf("%w", err)
+	}
+	return c, err
+}
+
+// spillShare is the part of --memory-limit that kept events may take (one
+// quarter): decompressors, tables and the collector's slack need the rest.
+const spillShare = 4
+
+func checkInputs(inputs []string) error {
+	stdin := 0
+	for _, in := range inputs {
+		if in == "-" {
+			stdin++
+		}
+		if in == "" {
+			return usagef("an input has an empty name")
+		}
+		if strings.HasPrefix(in, "~/") {
+			if _, err := os.Stat(in); err != nil {
+				return usagef("%s: the shell did not expand ~", in).try("$HOME/%s", strings.TrimPrefix(in, "~/"))
+			}
+		}
+	}
+	if stdin > 1 {
+		return usagef("standard input (-) is given %d times, but can be read once", stdin)
+	}
+	return nil
+}
+
+// notDamage are the codes of problems that tell of an input's peculiarities, not
+// of records that were lost.
+var notDamage = map[string]bool{"reversed": true, "stamps-disagree": true}
+
+// damage returns the problems that mean lost records: members that no format
+// claims are none, unless they are an input themselves.
+func damage(c *parsers.Case) []event.Problem {
+	var out []event.Problem
+	for _, p := range c.Problems() {
+		if notDamage[p.Code] || p.Code == "unknown-format" && strings.Contains(p.Path, "!/") {
+			continue
+		}
+		out = append(out, p)
+	}
+	return out
+}
+
+// maxWarnings bounds the problems shown as warnings; reports list them all.
+const maxWarnings = 5
+
+// warn logs the damage met in the inputs.
+func (rt *session) warn(problems []event.Problem) {
+	for i, p := range problems {
+		if i == maxWarnings {
+			rt.log.Warn("more problems in the inputs: the report lists them", "more", len(problems)-i)
+			return
+		}
+		rt.log.Warn(p.Code+": "+p.Message, "at", place(p), "count", max(p.Count, 1))
+	}
+}
+
+// place names where a problem was met.
+func place(p event.Problem) string {
+	if p.Ref.Line == 0 && p.Ref.Packet == 0 && p.Ref.Offset == 0 {
+		return p.Path
+	}
+	return p.Path + p.Ref.Place()
+}
+
+// interrupted reports whether err is the end of the session's context.
+func interrupted(err error) bool { return errors.Is(err, context.Canceled) }
