@@ -214,7 +214,11 @@ func FuzzFormats(f *testing.F) {
 			}
 			c := &collector{}
 			in := &logs.Input{Path: "x", R: bytes.NewReader(data), Info: &event.StreamInfo{ID: 1}, Sink: c}
+			began := time.Now()
 			_ = format.Parse(context.Background(), in)
+			if d := time.Since(began); d > 2*time.Second && len(data) < 64<<10 {
+				t.Fatalf("%s needs %v for %d bytes", format.Name, d, len(data))
+			}
 			for _, e := range c.events {
 				if e.Payload == nil || e.Ref.Stream != 1 || e.Ref.Offset > int64(len(data)) {
 					t.Fatalf("%s: bad event %+v", format.Name, e)
