@@ -26,6 +26,9 @@ const (
 	MissingZone                      // no offset and no zone name
 	MissingDate                      // tcpdump's default "17:33:57.727497"
 	MissingEpoch                     // counts from an unknown start (monotonic, delta)
+	// MissingCollection stands beside MissingEpoch where the start is the moment of
+	// collection: see Age.
+	MissingCollection
 )
 
 // Basis says what a resolved instant rests on; bits may be combined. Zero means
@@ -79,3 +82,10 @@ func (s Stamp) IsZero() bool { return s == Stamp{} }
 
 // Known is a stamp that carried the whole instant.
 func Known(at Nanos, precision time.Duration) Stamp { return Stamp{At: at, Precision: precision} }
+
+// Age is the stamp of a record that tells only how long before the collection
+// it was ("32m" in a table): At is minus the age, and package clock adds the
+// collection time.
+func Age(age, precision time.Duration) Stamp {
+	return Stamp{At: Nanos(-age), Precision: precision, Missing: MissingEpoch | MissingCollection}
+}

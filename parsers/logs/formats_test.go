@@ -138,7 +138,7 @@ func stampText(s event.Stamp) any {
 		return nil
 	}
 	text := fmt.Sprintf("%s ±%s", s.At.Time().Format(time.RFC3339Nano), s.Precision)
-	for i, name := range []string{"year", "zone", "date", "epoch"} {
+	for i, name := range []string{"year", "zone", "date", "epoch", "collection"} {
 		if s.Missing&(1<<i) != 0 {
 			text += " no-" + name
 		}

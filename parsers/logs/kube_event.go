@@ -137,7 +137,7 @@ func (o *objectStream) annotatedIPs(f field, pod event.PodRef, node string) {
 	if status == nil { // the name before 2020
 		status = notes.raw("k8s.v1.cni.cncf.io/networks-status")
 	}
-	if f, ok := parseNote(status); ok {
+	if f, ok := o.note(status); ok {
 		for n := range f.each() {
 			var ips []netip.Addr
 			for ip := range n.each("ips") {
@@ -152,7 +152,7 @@ func (o *objectStream) annotatedIPs(f field, pod event.PodRef, node string) {
 			put(ips, parseMAC(n.raw("mac")), iface)
 		}
 	}
-	if f, ok := parseNote(notes.raw("k8s.ovn.org/pod-networks")); ok {
+	if f, ok := o.note(notes.raw("k8s.ovn.org/pod-networks")); ok {
 		for n := range f.each() {
 			var ips []netip.Addr
 			for ip := range n.each("ip_addresses") {
@@ -172,14 +172,18 @@ func (o *objectStream) annotatedIPs(f field, pod event.PodRef, node string) {
 	}
 }
 
-// parseNote reads an annotation that holds JSON.
-func parseNote(b []byte) (field, bool) {
+// note reads an annotation that holds JSON.
+func (o *objectStream) note(b []byte) (field, bool) {
 	if len(b) == 0 {
 		return field{}, false
 	}
 	var t objectTree
 	f, err := parseJSON(b, &t)
-	return f, err == nil && f.ok()
+	if err != nil {
+		o.problem(o.at, "bad-annotation", "a network annotation can't be read as json: "+err.Error())
+		return field{}, false
+	}
+	return f, true
 }
 
 func addrList(list [][]byte) []netip.Addr {

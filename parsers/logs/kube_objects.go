@@ -92,6 +92,42 @@ func readerOf(kind string) objectReader {
 		return (*objectStream).nodeObject
 	case "Event":
 		return (*objectStream).event
+	case "EndpointSlice":
+		return (*objectStream).endpointSlice
+	case "Endpoints":
+		return (*objectStream).endpoints
+	case "Service":
+		return (*objectStream).service
+	case "Namespace":
+		return (*objectStream).namespace
+	case "NetworkPolicy":
+		return (*objectStream).networkPolicy
+	case "GlobalNetworkPolicy":
+		return (*objectStream).calicoPolicy
+	case "CiliumNetworkPolicy", "CiliumClusterwideNetworkPolicy":
+		return (*objectStream).ciliumPolicy
+	case "AdminNetworkPolicy", "BaselineAdminNetworkPolicy":
+		return (*objectStream).adminPolicy
+	case "PeerAuthentication":
+		return (*objectStream).peerAuthentication
+	case "IPPool":
+		return (*objectStream).ipPool
+	case "IPAMBlock":
+		return (*objectStream).ipamBlock
+	case "OverlappingRangeIPReservation":
+		return (*objectStream).reservation
+	case "CiliumEndpoint":
+		return (*objectStream).ciliumEndpoint
+	case "CiliumNode":
+		return (*objectStream).ciliumNode
+	case "WorkloadEndpoint":
+		return (*objectStream).workloadEndpoint
+	case "Network":
+		return (*objectStream).clusterNetwork
+	case "HostSubnet":
+		return (*objectStream).hostSubnet
+	case "PodNetworkConnectivityCheck":
+		return (*objectStream).netCheck
 	}
 	return nil
 }

@@ -24,7 +24,9 @@ func (o *objectStream) pod(f field) bool {
 		return false
 	}
 	o.emit(event.Stamp{}, p.Node, p)
-	o.annotatedIPs(f, p.Pod, p.Node)
+	if p.Phase != "Succeeded" && p.Phase != "Failed" { // a finished pod owns no address
+		o.annotatedIPs(f, p.Pod, p.Node)
+	}
 	return true
 }
 

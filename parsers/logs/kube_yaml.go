@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+
+	"github.com/probe-forensics/probe-forensics/parsers/event"
 )
 
 var _ = register(Format{
@@ -119,8 +121,13 @@ func (y *yamlSplitter) line(l *textLines) {
 				y.add(append([]byte("   "), raw[3:]...), place{l.n, l.offset})
 			}
 			return
-		case text[0] == '$' || bytes.HasPrefix(text, []byte("Error from server")):
-			y.endDocument() // a pasted prompt, or a collector's failure
+		case text[0] == '$': // a pasted prompt
+			y.endDocument()
+			return
+		case bytes.HasPrefix(text, []byte("Error from server")), bytes.HasPrefix(text, []byte("error: ")):
+			y.endDocument()
+			y.o.at = place{l.n, l.offset}
+			y.o.emit(event.Stamp{}, "", &event.Notice{Code: "collector-error", Message: clip(text, maxMessage)})
 			return
 		case bytes.HasPrefix(text, []byte(logsStart)):
 			y.endDocument()
