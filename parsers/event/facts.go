@@ -41,6 +41,10 @@ const (
 	FactMTU         = "mtu"
 	FactEnforcing   = "policy-enforcing" // "ingress", "ingress,egress"
 	FactState       = "state"
+
+	// FactAuditVerb is the verb of a request for the object that an audit log
+	// recorded, at the event's time; ObjectKind is then the resource's plural.
+	FactAuditVerb = "audit-verb"
 )
 
 // Tools of a HostFact: the command or file a statement comes from.

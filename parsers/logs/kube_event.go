@@ -13,9 +13,6 @@ const maxEventMessage = 1024
 // event reads an Event of either API group. The newer group renames the fields
 // and keeps the old ones as deprecated.
 func (o *objectStream) event(f field) bool {
-	if strings.HasPrefix(f.str("apiVersion"), "audit.k8s.io/") {
-		return false
-	}
 	e := readEvent(f)
 	if e.Reason == "" && e.Message == "" {
 		o.problem(o.at, "bad-record", "an event has neither reason nor message")

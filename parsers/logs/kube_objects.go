@@ -14,7 +14,8 @@ type objectStream struct {
 	ctx   context.Context
 	in    *Input
 	tree  objectTree
-	at    place // of the object being read
+	at    place       // of the object being read
+	when  event.Stamp // of the request that carried it, in an audit log
 	lines int64
 	tally problemTally
 }
@@ -41,6 +42,9 @@ func (o *objectStream) problem(at place, code, message string) {
 // emit hands over a fact of the object being read. Snapshots have no time: when
 // they were taken stands in no object.
 func (o *objectStream) emit(time event.Stamp, node string, p event.Payload) {
+	if time.IsZero() {
+		time = o.when
+	}
 	seeStamp(o.in.Info, time)
 	o.in.Sink.Emit(event.Event{Time: time, Node: node, Ref: o.ref(o.at), Payload: p})
 }
@@ -150,14 +154,17 @@ func (o *objectStream) read(f field, at place, listKind string) {
 
 func (o *objectStream) read1(f field, at place, listKind string) {
 	o.in.Info.Records++
+	o.at = at
 	kind := f.str("kind")
+	if (kind == "" || kind == "Event") && o.audited(f) {
+		return
+	}
 	if kind == "" && listKind != "List" {
 		kind = strings.TrimSuffix(listKind, "List")
 	}
 	if kind == "" {
 		kind = guessKind(f)
 	}
-	o.at = at
 	if read := readerOf(kind); read != nil && read(o, f) {
 		o.in.Info.Kept++
 	}

@@ -50,7 +50,10 @@ func readPod(f field) *event.PodSeen {
 		Labels:        facts(f.get("metadata", "labels"), nil),
 		Annotations:   facts(f.get("metadata", "annotations"), networkAnnotation),
 	}
-	p.GracePeriod = f.seconds(30, "spec", "terminationGracePeriodSeconds")
+	if f.has("spec", "containers") {
+		p.GracePeriod = 30 * time.Second // the API server's default
+	}
+	p.GracePeriod = f.seconds(int(p.GracePeriod/time.Second), "spec", "terminationGracePeriodSeconds")
 	p.GracePeriod = f.seconds(int(p.GracePeriod/time.Second), "metadata", "deletionGracePeriodSeconds")
 	for g := range f.each("spec", "readinessGates") {
 		p.ReadinessGates = append(p.ReadinessGates, g.str("conditionType"))
