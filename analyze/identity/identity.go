@@ -9,7 +9,7 @@ import (
 	"github.com/probe-forensics/probe-forensics/parsers/event"
 )
 
-// Source rank: how far a source is trusted about "owned" (TAXONOMY D.3).
+// Pod is one incarnation of a pod: one UID.
 type Pod struct {
 	event.PodRef
 	Node        string
@@ -202,6 +202,7 @@ type Index struct {
 
 	byUID  map[string]*Pod
 	byName map[string][]*Pod
+	byIP   map[netip.Addr][]*Pod
 }
 
 // ByUID returns the pod with the UID, nil if unknown.
@@ -209,3 +210,51 @@ func (x *Index) ByUID(uid string) *Pod { return x.byUID[uid] }
 
 // ByName returns the pods that bore a name, in the order they were first seen.
 func (x *Index) ByName(namespace, name string) []*Pod { return x.byName[namespace+"/"+name] }
+
+// Node returns the node with the name, nil if unknown.
+func (x *Index) Node(name string) *Node {
+	for _, n := range x.Nodes {
+		if n.Name == name {
+			return n
+		}
+	}
+	return nil
+}
+
+// RunAt returns the container's run at t: the last one that began before it and
+// had not ended, nil if none.
+func (p *Pod) RunAt(container string, t event.Nanos) *Run {
+	var found *Run
+	for i := range p.Runs {
+		r := &p.Runs[i]
+		if (container == "" || r.Container == "" || r.Container == container) && r.From <= t && (r.To == 0 || t <= r.To) {
+			found = r
+		}
+	}
+	return found
+}
+
+// SandboxAt returns the sandbox alive at t, nil if none is known.
+func (p *Pod) SandboxAt(t event.Nanos) *Sandbox {
+	for i := len(p.Sandboxes) - 1; i >= 0; i-- {
+		if s := &p.Sandboxes[i]; s.From <= t && (s.To == 0 || t < s.To) {
+			return s
+		}
+	}
+	return nil
+}
+
+// Spec returns the declared probe of a container, nil if no input holds the pod
+// object or it declares none.
+func (p *Pod) Spec(container string, t event.ProbeType) *event.ProbeSpec {
+	for i := range p.Containers {
+		if c := &p.Containers[i]; c.Name == container {
+			for j := range c.Probes {
+				if c.Probes[j].Type == t {
+					return &c.Probes[j]
+				}
+			}
+		}
+	}
+	return nil
+}

@@ -23,6 +23,8 @@ type Incident struct {
 	First, Last, Recovered event.Nanos
 	// Signature tells alike failures apart: classes and targets.
 	Signature string
+	// Parts are the pods' own incidents that a node incident would replace.
+	Parts []*Incident
 	// States are the facts that started an incident without failed attempts.
 	States []State
 }
@@ -36,7 +38,7 @@ type Member struct {
 
 // State is a fact that makes an incident without a failed attempt.
 type State struct {
-	Code string // "sandbox-failing", "sandbox-slow", "crash-loop", "kubelet-silent", "not-ready", "never-running"
+	Code string // one of the State constants
 	Text string
 	At   event.Nanos
 	To   event.Nanos

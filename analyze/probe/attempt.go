@@ -4,6 +4,7 @@
 package probe
 
 import (
+	"net/netip"
 	"time"
 
 	"github.com/probe-forensics/probe-forensics/analyze/capture"
@@ -38,6 +39,10 @@ type Attempt struct {
 	Class  Class
 	Output string
 	Target model.Target
+	// Addr is the address dialled where the text or a V(4) line names it; Local the
+	// prober's socket where a read error names it; Status the HTTP status.
+	Addr, Local netip.AddrPort
+	Status      int
 	// Start and End are node time; StartInferred marks a computed start.
 	Start, End    event.Nanos
 	StartInferred bool
@@ -98,4 +103,10 @@ const (
 // Set is all workers of a case.
 type Set struct {
 	Workers []*Worker // by namespace, pod, UID, container, type
+	// Probers are the addresses that probes come from, learned from joins.
+	Probers map[netip.Addr]bool
+	// Strays are connections to probe targets that belong to no attempt.
+	Strays []*capture.Conn
+
+	logs map[string]*span
 }

@@ -1,0 +1,125 @@
+package capture
+
+import (
+	"net/netip"
+	"slices"
+	"time"
+
+	"github.com/probe-forensics/probe-forensics/analyze/identity"
+	"github.com/probe-forensics/probe-forensics/parsers/event"
+)
+
+// Covers reports whether the capture ran without a hole from from to to: only
+// then may the absence of a packet mean that it was not there.
+func (c *Capture) Covers(from, to event.Nanos) bool {
+	if c.First == 0 || from < c.First || to > c.Last {
+		return false
+	}
+	if c.Info.Capture.Dropped > 0 {
+		return false
+	}
+	for _, g := range c.Gaps {
+		// A silence is only a hole when it is longer than probing could leave.
+		if g.To > from && g.From < to && g.To.Sub(g.From) > 10*time.Minute {
+			return false
+		}
+	}
+	return true
+}
+
+// Shows reports whether the capture's filter let packets of this server address
+// through: it has seen the address and port at some time.
+func (c *Capture) Shows(server netip.AddrPort) bool {
+	return slices.ContainsFunc(c.Info.Capture.Targets, func(t event.TargetCount) bool { return t.Addr == server })
+}
+
+// ShowsPort reports whether any connection to the port stands in the capture:
+// filters name ports more often than addresses.
+func (c *Capture) ShowsPort(port uint16) bool {
+	return slices.ContainsFunc(c.Info.Capture.Targets, func(t event.TargetCount) bool { return t.Addr.Port() == port })
+}
+
+// ShowsARP reports whether ARP or neighbour discovery got through the filter.
+func (c *Capture) ShowsARP() bool { return c.Info.Capture.ARPFrames > 0 }
+
+// NodeSide returns the node-side captures that cover the span without a hole, on
+// the node ("" matches any), best point first.
+func (s *Set) NodeSide(node string, from, to event.Nanos) []*Capture {
+	var out []*Capture
+	for _, c := range s.Captures {
+		if !c.Inside() && c.Covers(from, to) && (node == "" || c.Node == "" || c.Node == node) {
+			out = append(out, c)
+		}
+	}
+	slices.SortStableFunc(out, func(a, b *Capture) int { return rank(a.Point) - rank(b.Point) })
+	return out
+}
+
+// PodSide returns the captures inside the pod (or on its veth) that cover the
+// span without a hole.
+func (s *Set) PodSide(p *identity.Pod, from, to event.Nanos) []*Capture {
+	var out []*Capture
+	for _, c := range s.Captures {
+		if c.Inside() && c.Pod == p && p != nil && c.Covers(from, to) {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// Between returns the connections to a server that began in [from, to].
+func (s *Set) Between(server netip.AddrPort, from, to event.Nanos) []*Conn {
+	cs := s.byServer[server]
+	lo, _ := slices.BinarySearchFunc(cs, from, func(c *Conn, t event.Nanos) int {
+		if c.Start() < t {
+			return -1
+		}
+		return 1
+	})
+	hi := lo
+	for hi < len(cs) && cs[hi].Start() <= to {
+		hi++
+	}
+	return cs[lo:hi]
+}
+
+// ARPFor returns the ARP and ND frames about an IP (asked for or claimed) in
+// [from, to].
+func (s *Set) ARPFor(ip netip.Addr, from, to event.Nanos) []ARPSeen {
+	lo, _ := slices.BinarySearchFunc(s.ARP, from, func(a ARPSeen, t event.Nanos) int {
+		if a.At < t {
+			return -1
+		}
+		return 1
+	})
+	var out []ARPSeen
+	for _, a := range s.ARP[lo:] {
+		if a.At > to {
+			break
+		}
+		if a.TargetIP == ip || a.SenderIP == ip {
+			out = append(out, a)
+		}
+	}
+	return out
+}
+
+// EgressBetween returns the frames sent by a MAC of its own accord in [from, to].
+func (s *Set) EgressBetween(mac event.MAC, from, to event.Nanos) []EgressSeen {
+	lo, _ := slices.BinarySearchFunc(s.Egress, from, func(a EgressSeen, t event.Nanos) int {
+		if a.At < t {
+			return -1
+		}
+		return 1
+	})
+	var out []EgressSeen
+	for _, a := range s.Egress[lo:] {
+		if a.At > to {
+			break
+		}
+		if a.MAC == mac || mac.IsZero() {
+			out = append(out, a)
+		}
+	}
+	return out
+}

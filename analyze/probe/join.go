@@ -1,0 +1,232 @@
+package probe
+
+import (
+	"cmp"
+	"net/netip"
+	"slices"
+	"time"
+
+	"github.com/probe-forensics/probe-forensics/analyze/capture"
+	"github.com/probe-forensics/probe-forensics/parsers/event"
+)
+
+// tolerance is how far a kubelet line may lie from the end of its connection on
+// one clock: 0.1 to 5 ms usually, tens of ms on a busy node.
+const tolerance = 60 * time.Millisecond
+
+// pair is a candidate: an attempt and a connection that may be the same.
+type pair struct {
+	a    *Attempt
+	c    *capture.Conn
+	cost time.Duration
+}
+
+// Join sets attempts and connections side by side: one connection to one
+// attempt, the closest pairs first. What is left on either side keeps a reason.
+func (s *Set) Join(caps *capture.Set) {
+	s.Probers = make(map[netip.Addr]bool)
+	taken := make(map[*capture.Conn]bool)
+	var pairs []pair
+	for _, w := range s.Workers {
+		for _, a := range w.Attempts {
+			if a.Source != "log" {
+				continue
+			}
+			pairs = append(pairs, candidates(caps, a)...)
+		}
+	}
+	slices.SortStableFunc(pairs, func(x, y pair) int {
+		return cmp.Or(cmp.Compare(x.cost, y.cost), cmp.Compare(x.a.End, y.a.End), cmp.Compare(x.c.Start(), y.c.Start()))
+	})
+	for _, p := range pairs {
+		if p.a.Conn != nil || taken[p.c] {
+			continue
+		}
+		taken[p.c] = true
+		p.a.join(p.c, p.cost)
+		s.Probers[p.c.Client.Addr()] = true
+	}
+	for _, w := range s.Workers {
+		for _, a := range w.Attempts {
+			if a.Conn == nil {
+				a.JoinReason = whyNot(caps, a)
+			}
+		}
+	}
+	s.fromPackets(caps, taken)
+}
+
+// Server is the address the attempt went to: named by the text, else the pod's
+// primary IP then and the worker's port. Invalid when neither is known.
+func (a *Attempt) Server() netip.AddrPort {
+	if a.Addr.IsValid() {
+		return a.Addr
+	}
+	if a.Target.Port == 0 || a.Worker.Handler == "exec" {
+		return netip.AddrPort{}
+	}
+	ip := a.Worker.PrimaryIP(a.End)
+	if !ip.IsValid() {
+		return netip.AddrPort{}
+	}
+	return netip.AddrPortFrom(ip, uint16(a.Target.Port))
+}
+
+func candidates(caps *capture.Set, a *Attempt) []pair {
+	server := a.Server()
+	if !server.IsValid() {
+		return nil
+	}
+	timeout := cmp.Or(a.Worker.Timeout, time.Second)
+	var out []pair
+	for _, c := range caps.Between(server, a.End.Add(-timeout-2*time.Second), a.End.Add(tolerance)) {
+		if cost, ok := distance(a, c, timeout); ok {
+			out = append(out, pair{a, c, cost})
+		}
+	}
+	return out
+}
+
+// distance is how far the attempt's line lies from where the connection says the
+// attempt ended; false when they contradict each other.
+func distance(a *Attempt, c *capture.Conn, timeout time.Duration) (time.Duration, bool) {
+	if a.Local.IsValid() && a.Local != c.Client {
+		return 0, false
+	}
+	f := c.Seen().Flow
+	if f.Path != "" && a.Worker.Handler == "http" && a.Worker.Path != "" && f.Path != a.Worker.Path {
+		return 0, false
+	}
+	var ends event.Nanos
+	loose := tolerance
+	switch {
+	case a.Class == ClassRefused && f.ServerRST.Seen() && !f.SYNACK.Seen():
+		ends = f.ServerRST.At
+	case (a.Class == ClassRefused || a.Class == ClassNoRoute || a.Class == ClassNetUnreach) && f.ICMP.Seen():
+		ends = f.ICMP.At
+	case a.Class.Timeout() && f.SYN.Seen():
+		if answered(f, timeout) {
+			return 0, false
+		}
+		ends = f.SYN.At.Add(timeout)
+		// Timers run late on a busy node.
+		loose = 3 * tolerance
+	case a.Class == ClassStatus && f.Response.Seen():
+		if a.Status != 0 && f.Status != 0 && a.Status != f.Status {
+			return 0, false
+		}
+		ends = f.Response.At
+	case (a.Class == ClassReset || a.Class == ClassEOF) && (f.ServerRST.Seen() || f.ServerFIN.Seen()):
+		ends = f.ServerRST.At
+		if !f.ServerRST.Seen() {
+			ends = f.ServerFIN.At
+		}
+	case a.Outcome == event.OutcomeSucceeded || a.Outcome == event.OutcomeWarning:
+		switch {
+		case f.Response.Seen():
+			ends = f.Response.At
+		case f.SYNACK.Seen():
+			ends = f.SYNACK.At
+		default:
+			return 0, false
+		}
+	case a.Class == ClassGRPCStatus, a.Class == ClassTLS, a.Class == ClassTLSPlain, a.Class == ClassMalformed, a.Class == ClassBody, a.Class == ClassRedirect, a.Class == ClassOther:
+		if !f.SYNACK.Seen() {
+			return 0, false
+		}
+		ends = f.Last.At
+		if f.Response.Seen() {
+			ends = f.Response.At
+		}
+		loose = 2 * time.Second
+	default:
+		return 0, false
+	}
+	d := abs(a.End.Sub(ends))
+	return d, d <= loose
+}
+
+// answered reports whether the connection gave the probe what it wanted in time:
+// then it cannot be a timed-out attempt.
+func answered(f *event.Flow, timeout time.Duration) bool {
+	switch {
+	case f.App == "http" || f.Request.Seen():
+		return f.Response.Seen() && f.Response.At.Sub(f.SYN.At) < timeout-5*time.Millisecond
+	case f.ServerRST.Seen() && !f.SYNACK.Seen():
+		return true
+	default:
+		// A handshake in time: an answer for tcpSocket, not for a request that never
+		// went out.
+		return f.ACK.Seen() && f.ClientFIN.Seen() && f.ClientFIN.At.Sub(f.SYN.At) < timeout-50*time.Millisecond
+	}
+}
+
+func (a *Attempt) join(c *capture.Conn, cost time.Duration) {
+	f := c.Seen().Flow
+	a.Conn = c
+	a.JoinReason = "address, port, time and outcome agree"
+	if a.Local.IsValid() {
+		a.JoinReason = "the text names the prober's own port"
+	}
+	a.JoinScore = 0.95
+	if cost > tolerance/2 {
+		a.JoinScore = 0.8
+	}
+	if f.SYN.Seen() {
+		a.Start, a.StartInferred = f.SYN.At, false
+		if f.SYNACK.Seen() {
+			a.Phases.Connect = f.SYNACK.At.Sub(f.SYN.At)
+		}
+	}
+	if f.Request.Seen() && f.Response.Seen() {
+		a.Phases.FirstByte = f.Response.At.Sub(f.Request.At)
+	}
+	if !a.Addr.IsValid() {
+		a.Addr = c.Server
+	}
+	if a.Target.Host == "" {
+		a.Target.Host = c.Server.Addr().String()
+	}
+}
+
+// whyNot says why an attempt has no connection.
+func whyNot(caps *capture.Set, a *Attempt) string {
+	w := a.Worker
+	if w.Handler == "exec" || a.Class == ClassExecExit || a.Class == ClassExecTimeout || a.Class == ClassRuntime {
+		return "exec"
+	}
+	if a.Source == "event" {
+		return "event-times-only"
+	}
+	server := a.Server()
+	switch {
+	case !server.IsValid():
+		return "target-unknown"
+	case a.Class == ClassEmptyIP, server.Addr().IsLoopback():
+		return "loopback"
+	case w.Pod.HostNetwork && !slices.ContainsFunc(caps.Captures, func(c *capture.Capture) bool { return c.Point == capture.NodeAny }):
+		return "loopback"
+	}
+	from, to := a.Start, a.End
+	cover := caps.NodeSide(w.Pod.Node, from, to)
+	if len(cover) == 0 {
+		if len(caps.Captures) == 0 {
+			return "no-capture"
+		}
+		return "gap"
+	}
+	if server.Addr().Is4() {
+		for _, f := range caps.ARPFor(server.Addr(), from.Add(-4*time.Second), to) {
+			if f.Op == event.ARPRequest && f.TargetIP == server.Addr() && !f.Answered {
+				return "arp-pending"
+			}
+		}
+	}
+	if !slices.ContainsFunc(cover, func(c *capture.Capture) bool { return c.ShowsPort(server.Port()) }) {
+		return "filtered"
+	}
+	if len(caps.Between(server, from.Add(-100*time.Millisecond), to)) > 0 {
+		return "ambiguous"
+	}
+	return "no-syn"
+}
