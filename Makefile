@@ -10,7 +10,7 @@ LDFLAGS     := -s -w -X github.com/probe-forensics/probe-forensics/cmd/internal/
 
 export CGO_ENABLED = 0
 
-.PHONY: help build test lint law fuzz clean
+.PHONY: help build test lint law fuzz release-snapshot clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -32,6 +32,9 @@ law: ## check which package imports which
 
 fuzz: ## run every fuzz target for FUZZTIME (30s)
 	.ci/fuzz $(FUZZTIME)
+
+release-snapshot: ## build the archives of a release in dist/, without a network
+	.github/release/snapshot $(VERSION)
 
 clean: ## remove what make built
 	rm -rf bin dist

@@ -11,7 +11,9 @@ import (
 	"go/parser"
 	"go/token"
 	"io"
+	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -24,16 +26,17 @@ import (
 const module = "github.com/probe-forensics/probe-forensics/"
 
 type goPackage struct {
-	ImportPath, Dir string
-	GoFiles         []string
-	Imports         []string
-	Standard        bool
+	ImportPath, Dir           string
+	GoFiles                   []string
+	Imports                   []string
+	TestImports, XTestImports []string
+	Standard                  bool
 }
 
 // listPackages asks the go command for every package of the module.
 func listPackages(t *testing.T) []goPackage {
 	t.Helper()
-	cmd := exec.Command("go", "list", "-json=ImportPath,Dir,GoFiles,Imports", module+"...")
+	cmd := exec.Command("go", "list", "-json=ImportPath,Dir,GoFiles,Imports,TestImports,XTestImports", module+"...")
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
@@ -227,6 +230,25 @@ func TestPackageNames(t *testing.T) {
 	for _, p := range listPackages(t) {
 		for part := range strings.SplitSeq(strings.TrimPrefix(p.ImportPath, module), "/") {
 			assert.NotContains(t, []string{"util", "utils", "common", "helpers", "misc", "types", "vars", "pkg"}, part, p.ImportPath)
+		}
+	}
+}
+
+// TestDependenciesAreExplained wants a line in docs/dependencies.md for every
+// module that a package of this one imports, tests included.
+func TestDependenciesAreExplained(t *testing.T) {
+	doc, err := os.ReadFile("../../../docs/dependencies.md")
+	require.NoError(t, err)
+	for _, p := range listPackages(t) {
+		for _, imp := range slices.Concat(p.Imports, p.TestImports, p.XTestImports) {
+			if strings.HasPrefix(imp, module) || !strings.Contains(strings.SplitN(imp, "/", 2)[0], ".") {
+				continue
+			}
+			explained := false
+			for mod := imp; mod != "." && !explained; mod = path.Dir(mod) {
+				explained = bytes.Contains(doc, []byte("`"+mod+"`"))
+			}
+			assert.True(t, explained, "%s imports %s, which docs/dependencies.md does not explain", p.ImportPath, imp)
 		}
 	}
 }
