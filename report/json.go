@@ -5,11 +5,9 @@ import (
 	"context"
 	"encoding/json"
 	"io"
-	"strconv"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/probe-forensics/probe-forensics/analyze/model"
+	"github.com/probe-forensics/probe-forensics/report/escape"
 )
 
 var _ = register(renderer{"json", files("report.json"), renderJSON})
@@ -29,7 +27,7 @@ func WriteJSON(w io.Writer, res *model.Result) error {
 	if err := enc.Encode(complete(res)); err != nil {
 		return err
 	}
-	_, err := w.Write(escapeJSON(buf.Bytes()))
+	_, err := w.Write(escape.JSON(buf.Bytes()))
 	return err
 }
 
@@ -40,46 +38,6 @@ func ReadJSON(r io.Reader) (*model.Result, error) {
 		return nil, err
 	}
 	return res, nil
-}
-
-// escapeJSON replaces the characters that change how text around them is shown
-// by their escapes. JSON has no such characters outside strings.
-func escapeJSON(b []byte) []byte {
-	clean := true
-	for _, c := range b {
-		if c >= utf8.RuneSelf || c == 0x7f {
-			clean = false
-			break
-		}
-	}
-	if clean {
-		return b
-	}
-	out := make([]byte, 0, len(b)+len(b)/16)
-	for i := 0; i < len(b); {
-		r, n := utf8.DecodeRune(b[i:])
-		switch {
-		case r >= 0x10000 && !unicode.IsPrint(r):
-			r1, r2 := utf16Pair(r)
-			out = appendEscape(appendEscape(out, r1), r2)
-		case r != '\n' && (r >= 0x7f && !unicode.IsPrint(r)):
-			out = appendEscape(out, r)
-		default:
-			out = append(out, b[i:i+n]...)
-		}
-		i += n
-	}
-	return out
-}
-
-func utf16Pair(r rune) (rune, rune) {
-	r -= 0x10000
-	return 0xd800 + (r>>10)&0x3ff, 0xdc00 + r&0x3ff
-}
-
-func appendEscape(b []byte, r rune) []byte {
-	s := strconv.FormatInt(int64(r), 16)
-	return append(append(b, `\u0000`[:6-len(s)]...), s...)
 }
 
 // writeFile creates a file of the report and fills it.
