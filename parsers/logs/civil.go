@@ -54,20 +54,25 @@ func clockTime(b []byte, w *wall) (rest []byte, precision time.Duration, ok bool
 	if w.hour < 0 || w.min < 0 || w.sec < 0 {
 		return b, 0, false
 	}
-	b, precision, w.nanos = b[8:], time.Second, 0
+	rest, w.nanos, precision, ok = fraction(b[8:])
+	return rest, precision, ok
+}
+
+// fraction reads the fraction of a second behind '.' or ','; there may be none.
+func fraction(b []byte) (rest []byte, nanos int, precision time.Duration, ok bool) {
 	if len(b) < 2 || (b[0] != '.' && b[0] != ',') || !isDigit(b[1]) {
-		return b, precision, true
+		return b, 0, time.Second, true
 	}
 	b = b[1:]
 	i, unit := 0, int(time.Second)
 	for i < len(b) && isDigit(b[i]) {
 		if unit > 1 {
 			unit /= 10
-			w.nanos += int(b[i]-'0') * unit
+			nanos += int(b[i]-'0') * unit
 		}
 		i++
 	}
-	return b[i:], time.Duration(unit), true
+	return b[i:], nanos, time.Duration(unit), true
 }
 
 // A stamp outside these years does not fit into nanoseconds since the epoch, or

@@ -147,6 +147,7 @@ func TestLabCounts(t *testing.T) {
 	for _, file := range dirs {
 		dir := filepath.Dir(file)
 		t.Run(filepath.Base(dir), func(t *testing.T) {
+			t.Parallel()
 			b, err := os.ReadFile(file)
 			require.NoError(t, err)
 			var want truth

@@ -22,7 +22,8 @@ func splitMonotonic(line []byte, r *record) bool {
 		return false
 	}
 	r.stamp = st
-	return splitTag(rest[1:], r) && r.ident != nil && !bytes.ContainsAny(r.ident, " ")
+	// The kernel's ring buffer has no host in this place: see dmesg.go.
+	return splitTag(rest[1:], r) && r.host != nil && r.ident != nil && bytes.IndexByte(r.ident, ' ') < 0
 }
 
 // sinceBoot reads "[  6.500000]", as journalctl and the kernel print it.

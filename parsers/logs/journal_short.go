@@ -40,6 +40,14 @@ func splitShort(line []byte, r *record) bool {
 	if len(b) < 16 {
 		return false
 	}
+	if c := r.second; c != nil && string(b[:secondLen]) == string(c.text[:]) {
+		rest, nanos, precision, ok := fraction(b[secondLen:])
+		if !ok || len(rest) == 0 || rest[0] != ' ' {
+			return false
+		}
+		r.stamp = event.Stamp{At: c.at + event.Nanos(nanos), Precision: precision, Missing: event.MissingYear | event.MissingZone}
+		return splitTag(rest[1:], r)
+	}
 	month, rest := 0, b
 	if b[3] == ' ' {
 		month, rest = monthOf(b[0], b[1], b[2]), b[4:]
@@ -49,7 +57,23 @@ func splitShort(line []byte, r *record) bool {
 			return false
 		}
 	}
-	return shortTail(rest, month, r)
+	if !shortTail(rest, month, r) {
+		return false
+	}
+	if c := r.second; c != nil && b[3] == ' ' && b[9] == ':' && r.stamp.Missing == event.MissingYear|event.MissingZone {
+		copy(c.text[:], b)
+		c.at = r.stamp.At - r.stamp.At%event.Nanos(time.Second)
+	}
+	return true
+}
+
+// secondLen is the length of "Dec 02 05:02:40".
+const secondLen = 15
+
+// secondCache is the second that was read last.
+type secondCache struct {
+	text [secondLen]byte
+	at   event.Nanos
 }
 
 // shortTail reads what follows the month of a short prefix.

@@ -31,7 +31,7 @@ type kernelMessage struct {
 }
 
 var kernelMessages = []kernelMessage{
-	{"table full, dropping packet", kernelCode(event.NodeConntrackFull)},
+	{"conntrack: table full", kernelCode(event.NodeConntrackFull)},
 	{"neighbor table overflow", kernelCode(event.NodeNeighbourFull)},
 	{"neighbour table overflow", kernelCode(event.NodeNeighbourFull)},
 	{"oom-kill:constraint=", kernelOOM},

@@ -74,14 +74,14 @@ var _ = registerDialect(dialect{name: "klog", starts: "IWEF", read: readKlog})
 
 // readKlog reads a line with a klog header.
 func readKlog(s *session, h *hostState, r *record) bool {
-	var k klogLine
-	if !parseKlog(r.msg, &k) {
+	k := &s.klog
+	if !parseKlog(r.msg, k) {
 		return false
 	}
 	if r.stamp.IsZero() {
 		s.see(k.when.inPlaceholder(0))
 	}
-	s.readKlogMessage(h, r, &k)
+	s.readKlogMessage(h, r, k)
 	return true
 }
 

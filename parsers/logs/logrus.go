@@ -40,7 +40,8 @@ var _ = registerDialect(dialect{name: "logrus", starts: "tl", read: readLogrus})
 // readLogrus reads a line that begins with time= (or, in Cilium's agent before
 // 1.16, with level=).
 func readLogrus(s *session, h *hostState, r *record) bool {
-	var l logrusLine
+	l := &s.logrus
+	*l = logrusLine{}
 	raw, ok := l.parse(r.msg)
 	if !ok {
 		return false
@@ -56,7 +57,7 @@ func readLogrus(s *session, h *hostState, r *record) bool {
 		m := &logrusText[l.msg[0]][i]
 		if _, ok := after(l.msg, m.prefix); ok {
 			l.stamp, _, _ = isoStamp(raw)
-			m.read(s, h, r, &l)
+			m.read(s, h, r, l)
 			if s.emitted {
 				break
 			}

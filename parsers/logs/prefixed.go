@@ -116,6 +116,8 @@ type prefixedReader struct {
 	l    *lineReader
 	form prefixForm
 	rec  record
+	// second is what the short form remembers between lines.
+	second secondCache
 	// held owns the line of a record that waits for lines behind it.
 	held []byte
 	// early are padded lines met before their record: a newest-first export that
@@ -134,7 +136,7 @@ func readPrefixed(ctx context.Context, in *Input, form prefixForm) error {
 
 // step handles one line and whatever belongs to it, and returns the next.
 func (p *prefixedReader) step(line []byte) ([]byte, bool) {
-	p.rec = record{ref: event.Ref{Line: p.l.number, Offset: p.l.offset}}
+	p.rec = record{ref: event.Ref{Line: p.l.number, Offset: p.l.offset}, second: &p.second}
 	if p.l.long {
 		p.s.problem(p.rec.ref, "long-line", "a line longer than 1 MiB was cut")
 	}

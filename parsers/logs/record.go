@@ -23,6 +23,8 @@ type record struct {
 	ref   event.Ref
 	// partial is set when the message goes on in the next record.
 	partial bool
+	// second is lent by the reader: many records share their second.
+	second *secondCache
 }
 
 // hostState is what the session remembers about one host of the stream.
@@ -63,8 +65,12 @@ type session struct {
 	// scratch, arena and jsonText hold unescaped text of the current record.
 	scratch, arena, jsonText []byte
 	pairs                    []pair
-	problems                 map[string]*event.Problem
-	order                    []string // problem keys in order of appearance
+	// klog and logrus are the line being read; variables of their own would be
+	// allocated for every line.
+	klog     klogLine
+	logrus   logrusLine
+	problems map[string]*event.Problem
+	order    []string // problem keys in order of appearance
 
 	level          int  // highest verbosity proven
 	closing        bool // an open value is being read for good

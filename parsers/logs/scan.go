@@ -83,6 +83,9 @@ func clip(b []byte, limit int) string {
 			b = b[:len(b)-1]
 		}
 	}
+	if utf8.Valid(b) {
+		return string(b)
+	}
 	return string(bytes.ToValidUTF8(b, []byte("\uFFFD")))
 }
 
