@@ -177,6 +177,11 @@ func (w *walker) dir(ctx context.Context, root, display string) error {
 			return nil
 		}
 		switch {
+		case de.IsDir() && rel != "." && strings.HasSuffix(de.Name(), ReportSuffix):
+			// What an earlier run wrote into the directory is no evidence, and must not
+			// change the result of the next.
+			w.skip(whyReports, logical)
+			return fs.SkipDir
 		case de.IsDir():
 			return nil
 		case de.Type()&fs.ModeSymlink != 0:

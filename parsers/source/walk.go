@@ -77,6 +77,12 @@ type Skipped struct {
 // place, if it is part of the input at all.
 const whyLinks = "links, which are not followed"
 
+// ReportSuffix ends the name of directories that hold reports of this tool. They
+// are left out when they lie inside an input, unless they are the input.
+const ReportSuffix = ".probe-forensics"
+
+const whyReports = "reports of this tool"
+
 // Walk visits every stream of the inputs: inputs in the order given, directories
 // in sorted order, archives in their own order. A path may be a file, a
 // directory, or "-" for standard input. An input that cannot be opened and
