@@ -145,6 +145,9 @@ type Verdict struct {
 	CapWhy string
 	// SubReason refines the cause ("pleg", "exit-code").
 	SubReason string
+	// OnlyContributes marks a smell: it may be listed as contributing, is never the
+	// primary cause and never makes a verdict ambiguous.
+	OnlyContributes bool
 	// Missing lists ids of missing observations that would settle more.
 	Missing []string
 }

@@ -1,0 +1,21 @@
+package rules
+
+var _ = register(Rule{
+	ID: "cni-add-slow", Family: FamilyCNI, Tier: 1, Rank: 42,
+	Title:       "CNI ADD took long",
+	Definition:  "Setting up the pod's network took long: the start came late, or probing began while the network was half programmed.",
+	Needs:       []string{"A long time between the request for the sandbox and its completion, much longer than for other pods of the node."},
+	Supports:    []string{"Sandboxes of other pods were quick in the same minutes.", "The first SYNs stay unanswered, then it works with no application event."},
+	Contradicts: []string{"The time went into pulling images or mounting volumes.", "The sandbox failed instead."},
+	LookAlikes:  []LookAlike{{"cni-add-failed", "the ADD ended with an error"}, {"app-slow-start", "the sandbox was quick, the application was slow"}},
+	Limits:      []Limit{{"runtime log", 0.85}, {"kubelet log and objects", 0.60}},
+	Sentence:    "Setting up the network of %s took long; probes could not begin before.",
+	Recommend:   []string{"cni-latency", "know-ip-source", "downward-api", "startup-probe"},
+	Precedents:  []string{"https://github.com/kubernetes/kubernetes/issues/39113"},
+	Thresholds: []Threshold{
+		{"slow", 10, "s", "a sandbox that takes longer is slow in any case"},
+		{"slow-relative", 3, "s", "shortest time that may count as slow next to quick ones"},
+		{"times-median", 5, "ratio", "how many times the node's median a relative slow one must take"},
+	},
+	Eval: evalCNIAddSlow,
+})

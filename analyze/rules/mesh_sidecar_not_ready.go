@@ -1,0 +1,17 @@
+package rules
+
+var _ = register(Rule{
+	ID: "mesh-sidecar-not-ready", Family: FamilyMesh, Tier: 1, Rank: 90,
+	Title:       "mesh proxy not ready",
+	Definition:  "The mesh's proxy container was not ready: its own readiness probe fails, or the application's probe, rewritten to pass through the proxy's agent, fails with it.",
+	Needs:       []string{"The failing container is the proxy, or the probe was rewritten to the proxy's agent and the proxy is not ready."},
+	Supports:    []string{"The proxy's log says that no configuration was received.", "Status 503 or 500 from the proxy.", "The failures end when the proxy becomes ready."},
+	Contradicts: []string{"The proxy was ready."},
+	LookAlikes:  []LookAlike{{"app-http-error", "the application itself answered with the status"}, {"mesh-probe-rewrite-broken", "the proxy is ready, the rewritten probe fails all the same"}},
+	Limits:      []Limit{{"kubelet log and objects", 0.80}, {"with the proxy's log", 0.92}},
+	Sentence:    "The mesh proxy of %s was not ready.",
+	Recommend:   []string{"container-start-order"},
+	Precedents:  []string{"https://github.com/istio/istio/issues/46211"},
+	Explains:    []string{"app-http-error", "app-not-listening"},
+	Eval:        evalMeshSidecar,
+})

@@ -1,0 +1,278 @@
+package analyze
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"iter"
+	"net/netip"
+	"strings"
+	"time"
+
+	"github.com/probe-forensics/probe-forensics/analyze/capture"
+	"github.com/probe-forensics/probe-forensics/analyze/identity"
+	"github.com/probe-forensics/probe-forensics/analyze/model"
+	"github.com/probe-forensics/probe-forensics/analyze/probe"
+	"github.com/probe-forensics/probe-forensics/parsers/event"
+)
+
+// attemptTable keeps the rows of probe_attempts and which incident claims them.
+type attemptTable struct {
+	rows []model.Attempt
+	at   map[*probe.Attempt]int
+}
+
+func (t *attemptTable) claim(a *probe.Attempt, incident string) {
+	if i, ok := t.at[a]; ok {
+		t.rows[i].Incident = incident
+	}
+}
+
+func (r *run) attempts() *attemptTable {
+	t := &attemptTable{at: make(map[*probe.Attempt]int)}
+	for _, w := range r.probes.Workers {
+		for _, a := range w.Attempts {
+			t.at[a] = len(t.rows)
+			t.rows = append(t.rows, attemptRow(w, a))
+		}
+	}
+	return t
+}
+
+func attemptRow(w *probe.Worker, a *probe.Attempt) model.Attempt {
+	m := model.Attempt{Namespace: w.Pod.Namespace, Pod: w.Pod.Name, UID: w.Pod.UID, Node: w.Pod.Node, Container: w.Container,
+		Probe: w.Type.String(), Outcome: a.Outcome.String(), Source: a.Source, ErrorClass: string(a.Class), Output: a.Output, Target: a.Target,
+		Start: a.Start, End: a.End, StartInferred: a.StartInferred, TimeBasis: a.Basis.String(),
+		ARPMs: ms(a.Phases.ARP), ConnectMs: ms(a.Phases.Connect), FirstByteMs: ms(a.Phases.FirstByte),
+		Count: max(a.Count, 1), Refs: a.Refs, JoinReason: a.JoinReason, JoinConfidence: a.JoinScore, Threshold: a.Threshold}
+	if a.Missing {
+		m.Outcome = "missing"
+	}
+	if a.Conn != nil {
+		m.FlowID = a.Conn.ID
+		if a.Source == "log" {
+			m.Source = "log+packets"
+		}
+		for _, s := range a.Conn.Sightings {
+			m.FlowRefs = append(m.FlowRefs, s.Ref)
+		}
+	}
+	h := sha256.Sum256(fmt.Appendf(nil, "%s|%s|%s|%s|%s|%d|%s|%s", m.Namespace, m.Pod, m.UID, m.Container, m.Probe, m.End, m.Outcome, m.Output))
+	m.ID = hex.EncodeToString(h[:8])
+	return m
+}
+
+func ms(d time.Duration) float64 {
+	if d < 0 {
+		return -1
+	}
+	return float64(d) / float64(time.Millisecond)
+}
+
+// pod writes down what is known of a pod.
+func (r *run) pod(p *identity.Pod) model.Pod {
+	m := model.Pod{Namespace: p.Namespace, Pod: p.Name, UID: p.UID, Node: p.Node, Owner: model.Owner{Kind: p.Owner.Kind, Name: p.Owner.Name},
+		HostNetwork: p.HostNetwork, Phase: p.Phase, Deleted: p.DeletedAt != 0, Containers: []model.Container{}, Probes: []model.Probe{}, IPIntervals: []model.IPInterval{}}
+	for _, c := range p.Containers {
+		k := model.Container{Name: c.Name}
+		for _, s := range p.Statuses {
+			if s.Name == c.Name {
+				k.Restarts, k.State, k.Reason = s.RestartCount, s.State, s.Reason
+				if s.LastRun.ID != "" {
+					code := s.LastRun.ExitCode
+					k.ExitCode = &code
+				}
+			}
+		}
+		m.Containers = append(m.Containers, k)
+	}
+	for _, w := range r.probesOf(p) {
+		m.Probes = append(m.Probes, probeOf(w))
+	}
+	var cidrs []netip.Prefix
+	if n := r.index.Node(p.Node); n != nil {
+		cidrs = n.PodCIDRs
+	}
+	for i := range p.Intervals {
+		m.IPIntervals = append(m.IPIntervals, r.interval(p, &p.Intervals[i], cidrs))
+	}
+	for _, s := range p.Sandboxes {
+		m.Sandboxes = append(m.Sandboxes, model.Sandbox{ID: s.ID, Attempt: s.Attempt, From: model.At(s.From), To: model.At(s.To), Ref: firstRef(s.Refs)})
+	}
+	for _, x := range p.Runs {
+		k := model.Run{Container: x.Container, ID: x.ID, From: model.At(x.From), To: model.At(x.To), Reason: x.Reason, Ref: firstRef(x.Refs)}
+		if x.ExitCode >= 0 && x.To != 0 {
+			code := x.ExitCode
+			k.ExitCode = &code
+		}
+		switch {
+		case x.KilledBy != event.ProbeUnknown:
+			k.KilledBy = x.KilledBy.String()
+		case x.Deletion:
+			k.KilledBy = "deletion"
+		}
+		m.Runs = append(m.Runs, k)
+	}
+	for _, c := range p.Ready {
+		m.Ready = append(m.Ready, model.ReadyAt{At: model.At(c.At), Probe: c.Probe.String(), Status: c.Status, Ref: model.RefOf(c.Ref)})
+	}
+	return m
+}
+
+func firstRef(rs []event.Ref) model.Ref {
+	if len(rs) == 0 {
+		return model.Ref{}
+	}
+	return model.RefOf(rs[0])
+}
+
+func probeOf(w *probe.Worker) model.Probe {
+	m := model.Probe{Container: w.Container, Probe: w.Type.String(), Handler: w.Handler, PeriodSec: w.Period.Seconds(), TimeoutSec: w.Timeout.Seconds(),
+		Target: model.Target{Scheme: w.Handler, Port: w.Port, Path: w.Path}}
+	if s := w.Spec; s != nil {
+		m.InitialDelaySec, m.SuccessThreshold, m.FailureThreshold = s.InitialDelay.Seconds(), s.Success, s.Failure
+		m.Target.Host = s.Host
+		m.Target.Scheme = strings.ToLower(cmp.Or(s.Scheme, w.Handler))
+	}
+	for _, a := range w.Attempts {
+		n := int(max(a.Count, 1))
+		m.Attempts += n
+		switch {
+		case a.Failed():
+			m.Failed += n
+		case a.Outcome == event.OutcomeSucceeded || a.Outcome == event.OutcomeWarning:
+			m.Succeeded += n
+		}
+	}
+	return m
+}
+
+// interval states who else held the IP at the same time, and whether it lies in
+// the node's range.
+func (r *run) interval(p *identity.Pod, iv *identity.Interval, cidrs []netip.Prefix) model.IPInterval {
+	m := model.IPInterval{IP: iv.IP.String(), From: model.At(iv.From), To: model.At(iv.To), State: "held", Primary: iv.Primary, Sandbox: iv.Sandbox,
+		MAC: iv.MAC.String(), Sources: []model.IPSource{}}
+	switch iv.State {
+	case identity.Targeted:
+		m.State = "targeted"
+	case identity.Stale:
+		m.State = "stale"
+	}
+	if m.State == "held" && !p.HostNetwork {
+		for _, o := range r.index.PodsWith(iv.IP) {
+			if o == p || o.HostNetwork {
+				continue
+			}
+			for j := range o.Intervals {
+				if v := &o.Intervals[j]; v.IP == iv.IP && v.State == identity.Held && overlap(iv, v) {
+					m.State = "disputed"
+				}
+			}
+		}
+	}
+	for _, c := range cidrs {
+		if c.Addr().Is4() != iv.IP.Is4() {
+			continue
+		}
+		if c.Contains(iv.IP) {
+			m.InPodCIDR = "yes"
+			break
+		}
+		m.InPodCIDR = "no"
+	}
+	for _, s := range iv.Sources {
+		m.Sources = append(m.Sources, model.IPSource{Kind: s.Kind, Ref: model.RefOf(s.Ref), At: model.At(s.At)})
+	}
+	return m
+}
+
+func overlap(a, b *identity.Interval) bool {
+	return (a.To == 0 || b.From < a.To) && (b.To == 0 || a.From < b.To)
+}
+
+// tables offers the rows that are too many for report.json.
+func (r *run) tables(attempts *attemptTable) model.Tables {
+	shift := make(map[event.StreamID]*capture.Capture)
+	offset := make(map[event.StreamID]time.Duration)
+	for _, c := range r.captures.Captures {
+		shift[c.Info.ID] = c
+		offset[c.Info.ID] = c.First.Sub(c.Info.Capture.First)
+	}
+	ids := make(map[event.Ref]*capture.Conn)
+	for _, c := range r.captures.Conns {
+		for _, s := range c.Sightings {
+			ids[s.Ref] = c
+		}
+	}
+	return model.Tables{
+		Attempts: attempts.rows,
+		Flows: func() iter.Seq2[*model.FlowRow, error] {
+			return func(yield func(*model.FlowRow, error) bool) {
+				for e, err := range r.stream.Events() {
+					if err != nil {
+						yield(nil, err)
+						return
+					}
+					f, ok := e.Payload.(*event.Flow)
+					if !ok {
+						continue
+					}
+					d := offset[e.Ref.Stream]
+					row := &model.FlowRow{Flow: capture.Shift(f, d), Ref: e.Ref, Node: e.Node, OffsetMS: float64(d) / 1e6}
+					if c := shift[e.Ref.Stream]; c != nil {
+						row.Node, row.Capture = c.Node, string(c.Point)
+					}
+					if c := ids[e.Ref]; c != nil {
+						row.ID = c.ID
+						if c.Pod != nil {
+							row.Namespace, row.Pod, row.UID = c.Pod.Namespace, c.Pod.Name, c.Pod.UID
+						}
+					}
+					if !yield(row, nil) {
+						return
+					}
+				}
+			}
+		},
+		ARP: func() iter.Seq2[*model.ARPRow, error] {
+			return func(yield func(*model.ARPRow, error) bool) {
+				for e, err := range r.stream.Events() {
+					if err != nil {
+						yield(nil, err)
+						return
+					}
+					if a, ok := e.Payload.(*event.ARP); ok {
+						row := &model.ARPRow{At: e.Time.At.Add(offset[e.Ref.Stream]), ARP: a, Ref: e.Ref}
+						if c := shift[e.Ref.Stream]; c != nil {
+							row.Node = c.Node
+						}
+						if !yield(row, nil) {
+							return
+						}
+					}
+				}
+			}
+		},
+		Events: func() iter.Seq2[*model.EventRow, error] {
+			return func(yield func(*model.EventRow, error) bool) {
+				for e, err := range r.stream.Events() {
+					if err != nil {
+						yield(nil, err)
+						return
+					}
+					switch e.Payload.Kind() {
+					case event.KindFlow, event.KindARP, event.KindEgress:
+						continue
+					}
+					at := r.at(e)
+					row := &model.EventRow{At: at.At, TimeBasis: at.Basis.String(), Node: e.Node, Kind: e.Payload.Kind().String(), Ref: e.Ref}
+					describe(row, e.Payload)
+					if !yield(row, nil) {
+						return
+					}
+				}
+			}
+		},
+	}
+}
