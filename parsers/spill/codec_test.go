@@ -1,6 +1,7 @@
 package spill
 
 import (
+	"bytes"
 	"fmt"
 	"math"
 	"net/netip"
@@ -214,6 +215,31 @@ func FuzzDecode(f *testing.F) {
 		var info event.StreamInfo
 		dec = coder{dec: true, buf: data}
 		dec.info(&info)
+	})
+}
+
+func FuzzReadFile(f *testing.F) {
+	var b bytes.Buffer
+	infos := []*event.StreamInfo{{ID: 1, Path: "a"}, {ID: 2, Path: "b", Capture: &event.CaptureInfo{}}}
+	require.NoError(f, Write(&b, Table{Infos: infos}, func(yield func(*event.Event, error) bool) {
+		for i := range event.StreamID(2) {
+			if !yield(&event.Event{Ref: event.Ref{Stream: i + 1}, Payload: &event.Notice{Code: "x"}}, nil) {
+				return
+			}
+		}
+	}))
+	f.Add(b.Bytes())
+	f.Fuzz(func(t *testing.T, data []byte) {
+		store := NewStore(1<<20, t.TempDir())
+		defer store.Close()
+		_, logs, _ := Read(bytes.NewReader(data), store)
+		for _, l := range logs {
+			for _, err := range l.All() {
+				if err != nil {
+					return
+				}
+			}
+		}
 	})
 }
 

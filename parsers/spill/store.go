@@ -1,7 +1,7 @@
 // Package spill keeps the events of a case between parsing and analysis, in a
 // compact lossless encoding: in memory up to a budget, beyond it compressed in
 // one temporary file. The same encoding, with a header, is the file that
-// extracted events are kept in (see WriteCase).
+// extracted events are kept in (see Write and Read).
 package spill
 
 import (

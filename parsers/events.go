@@ -1,0 +1,95 @@
+package parsers
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+
+	"github.com/probe-forensics/probe-forensics/parsers/event"
+	"github.com/probe-forensics/probe-forensics/parsers/spill"
+)
+
+// WriteEvents writes the case as one file of extracted events, which OpenEvents
+// reads. It holds everything analysis needs and nothing of the inputs beyond
+// that. Equal cases give equal bytes.
+func (c *Case) WriteEvents(w io.Writer) error {
+	t := spill.Table{Infos: c.infos, Problems: c.problems}
+	for _, i := range c.inputs {
+		t.Inputs = append(t.Inputs, spill.Input(i))
+	}
+	return spill.Write(w, t, c.Events())
+}
+
+// OpenEvents opens files of extracted events as one case, as if their inputs
+// had been opened together in the order given. "-" is standard input.
+func OpenEvents(ctx context.Context, paths []string, opts Options) (*Case, error) {
+	if len(paths) == 0 {
+		return nil, errors.New("no inputs")
+	}
+	if opts.MemoryLimit <= 0 {
+		opts.MemoryLimit = DefaultMemoryLimit
+	}
+	c := &Case{store: spill.NewStore(opts.MemoryLimit, opts.TempDir)}
+	for _, p := range paths {
+		if err := c.load(ctx, p, opts.Stdin); err != nil {
+			return nil, errors.Join(fmt.Errorf("%s: %w", p, err), c.Close())
+		}
+	}
+	slices.SortStableFunc(c.problems, compareProblems)
+	return c, nil
+}
+
+// load adds the streams of one file.
+func (c *Case) load(ctx context.Context, path string, stdin io.Reader) error {
+	r := stdin
+	if path != "-" {
+		f, err := os.Open(path)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		r = f
+	}
+	if r == nil {
+		return errors.New("standard input is not available")
+	}
+	t, logs, err := spill.Read(bufio.NewReaderSize(cancellable{ctx, r}, 256<<10), c.store)
+	if err != nil {
+		return err
+	}
+	inputs, streams := len(c.inputs), event.StreamID(len(c.infos))
+	for _, i := range t.Inputs {
+		c.inputs = append(c.inputs, InputInfo(i))
+	}
+	for i, info := range t.Infos {
+		info.Input += inputs
+		info.ID += streams
+		c.infos = append(c.infos, info)
+		// The node of the stream was filled in when the events were written.
+		c.streams = append(c.streams, &stream{info: info, log: logs[i], api: true})
+	}
+	for _, p := range t.Problems {
+		if p.Ref.Stream != 0 {
+			p.Ref.Stream += streams
+		}
+		c.problems = append(c.problems, p)
+	}
+	return nil
+}
+
+// cancellable ends a read loop when its context ends.
+type cancellable struct {
+	ctx context.Context
+	r   io.Reader
+}
+
+func (c cancellable) Read(p []byte) (int, error) {
+	if err := c.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return c.r.Read(p)
+}
