@@ -137,8 +137,11 @@ func stampText(s event.Stamp) any {
 	if s.IsZero() {
 		return nil
 	}
+	if s.Missing&event.MissingCollection != 0 {
+		return fmt.Sprintf("%s ago ±%s", time.Duration(-s.At), s.Precision)
+	}
 	text := fmt.Sprintf("%s ±%s", s.At.Time().Format(time.RFC3339Nano), s.Precision)
-	for i, name := range []string{"year", "zone", "date", "epoch", "collection"} {
+	for i, name := range []string{"year", "zone", "date", "epoch"} {
 		if s.Missing&(1<<i) != 0 {
 			text += " no-" + name
 		}

@@ -89,6 +89,20 @@ func containerOf(fieldPath string) string {
 	return strings.TrimSuffix(name, "}")
 }
 
+// uidInMessage finds the pod's uid in a message such as "Back-off restarting
+// failed container web in pod web-0_shop(uid)", for tables that lack it.
+func uidInMessage(e *event.K8sEvent) string {
+	if e.ObjectKind != "Pod" {
+		return ""
+	}
+	_, rest, ok := strings.Cut(e.Message, e.Name+"_"+e.Namespace+"(")
+	uid, _, closed := strings.Cut(rest, ")")
+	if !ok || !closed || len(uid) < 32 || len(uid) > 64 {
+		return ""
+	}
+	return uid
+}
+
 // addedInterface reads multus' "Add eth0 [10.129.3.71/23 fd01::47/64] from
 // ovn-kubernetes": the moment the pod was given its addresses.
 func (o *objectStream) addedInterface(e *event.K8sEvent) {

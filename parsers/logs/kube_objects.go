@@ -51,7 +51,7 @@ func (o *objectStream) emit(time event.Stamp, node string, p event.Payload) {
 
 // seeStamp widens the time range of a stream by a record's stamp.
 func seeStamp(info *event.StreamInfo, s event.Stamp) {
-	if s.IsZero() {
+	if s.IsZero() || s.Missing&event.MissingEpoch != 0 {
 		return
 	}
 	if info.First.IsZero() || s.At < info.First.At {

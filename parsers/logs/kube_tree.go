@@ -39,6 +39,7 @@ const (
 type treeNode struct {
 	key, text   []byte
 	first, next int32
+	line        int32 // in the object, where a reader of text needs it
 	kind        nodeKind
 	quoted      bool
 }
