@@ -33,7 +33,7 @@ func TestManualPage(t *testing.T) {
 	}
 	committed, err := os.ReadFile(path)
 	require.NoError(t, err)
-	assert.Equal(t, string(committed), page.String(), "run go test ./cmd/internal/cli -run TestManualPage -update")
+	assert.True(t, bytes.Equal(committed, page.Bytes()), "not in step: run go test ./cmd/internal/cli -run TestManualPage -update")
 
 	if man, err := exec.LookPath("groff"); err == nil {
 		cmd := exec.Command(man, "-man", "-Tutf8", "-ww", "-z")

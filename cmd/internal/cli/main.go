@@ -98,7 +98,20 @@ func newParser(grammar *root, rt *session) (*kong.Kong, error) {
 		kong.Writers(rt.stdout, rt.stderr),
 		kong.NoDefaultHelp(),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, FlagsLast: true, WrapUpperBound: 100}),
+		kong.Help(printHelp),
 		kong.ExplicitGroups(flagGroups),
+		grammarVars(),
 		kong.Bind(rt),
 	)
+}
+
+// printHelp shows the flags of a verb before those of every verb: kong would
+// begin with the latter. Parsing ends with the help, so the grammar may be
+// changed for it.
+func printHelp(options kong.HelpOptions, kctx *kong.Context) error {
+	if verb := kctx.Selected(); verb != nil {
+		verb.Flags = append(verb.Flags, kctx.Model.Flags...)
+		kctx.Model.Flags = nil
+	}
+	return kong.DefaultHelpPrinter(options, kctx)
 }

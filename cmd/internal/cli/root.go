@@ -29,6 +29,7 @@ probe-forensics --help lists the other commands.
 type root struct {
 	globals
 
+	Analyze    analyzeCmd    `cmd:"" help:"Explain why probes failed."`
 	Inventory  inventoryCmd  `cmd:"" help:"Say what is in the inputs and which questions it can answer."`
 	Completion completionCmd `cmd:"" help:"Print the completion script of a shell."`
 	Schema     schemaCmd     `cmd:"" help:"Print a JSON Schema of what the tool reads or writes."`
@@ -66,6 +67,9 @@ func (r *root) BeforeResolve(kctx *kong.Context, rt *session) error {
 	kctx.AddResolver(settings)
 	return nil
 }
+
+// grammarVars fills the ${...} of help texts.
+func grammarVars() kong.Vars { return formatVars() }
 
 // helpFlag prints the help of the selected verb and ends parsing.
 type helpFlag bool

@@ -75,6 +75,7 @@ var thirdParty = map[string][]string{
 	"pgregory.net/rapid":                    {"fixtures/"},
 	"github.com/stretchr/testify":           {"fixtures/"},
 	"golang.org/x/sys":                      {"cmd/"},
+	"github.com/charmbracelet/x/term":       {"cmd/"},
 	"github.com/mattn/go-runewidth":         {"report/term"},
 	"github.com/santhosh-tekuri/jsonschema": {"fixtures/"},
 }

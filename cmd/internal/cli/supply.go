@@ -1,0 +1,104 @@
+package cli
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+	_ "time/tzdata" // zones are named by people; the machine may not have them
+
+	"github.com/probe-forensics/probe-forensics/analyze"
+	"github.com/probe-forensics/probe-forensics/analyze/capture"
+)
+
+// supplyFlags say what inputs leave out. Without them the tool infers it, and
+// the report says so.
+type supplyFlags struct {
+	TZ           []string `name:"tz" sep:"none" group:"supply" placeholder:"[NODE=]ZONE" help:"Time zone of stamps without one, for all nodes or for one: UTC, Europe/Berlin, +02:00. Repeatable."`
+	BaseYear     int      `group:"supply" placeholder:"YEAR" help:"Year of stamps without one."`
+	Date         string   `group:"supply" placeholder:"YYYY-MM-DD" help:"Day of stamps that are a time of day only (packet text)."`
+	Offset       []string `sep:"none" group:"supply" placeholder:"NODE=DURATION" help:"Add DURATION (-1.5s) to the times of NODE's captures to get the kubelet's time. Repeatable."`
+	CapturePoint []string `sep:"none" group:"supply" placeholder:"FILE=PLACE" help:"Where a capture was taken: node-bridge, node-any, pod-veth or pod-netns, the last two with :NS/POD if known. Repeatable."`
+	Threshold    []string `sep:"none" group:"supply" placeholder:"CAUSE.NAME=NUMBER" help:"Change a number that a cause is judged by; the page of the cause (explain) lists them. Repeatable."`
+	Cluster      string   `group:"supply" placeholder:"ID" help:"Cluster id for the tables (default: the uid of namespace kube-system)."`
+	Limit        []string `sep:"none" group:"supply" placeholder:"NAME=NUMBER" help:"Raise or lower a guard against hostile archives: depth, members, member-bytes, total-bytes, ratio. Repeatable."`
+}
+
+// apply checks the flags and fills the options.
+func (f *supplyFlags) apply(o *analyze.Options) error {
+	o.BaseYear, o.Date, o.Cluster = f.BaseYear, f.Date, f.Cluster
+	if f.BaseYear != 0 && (f.BaseYear < 1970 || f.BaseYear > 2200) {
+		return usagef("--base-year: %d is no plausible year", f.BaseYear)
+	}
+	if f.Date != "" {
+		if _, err := time.Parse(time.DateOnly, f.Date); err != nil {
+			return usagef("--date: %q is no day: expected YYYY-MM-DD", f.Date)
+		}
+	}
+	for _, arg := range f.TZ {
+		node, zone, found := strings.Cut(arg, "=")
+		if !found {
+			node, zone = "", arg
+		}
+		location, err := parseZone(zone)
+		if err != nil {
+			return usagef("--tz %s: %w", arg, err).try("--tz Europe/Berlin, --tz node-1=+02:00 or --tz UTC")
+		}
+		put(&o.Zones, node, location)
+	}
+	for _, arg := range f.Offset {
+		node, text, _ := strings.Cut(arg, "=")
+		d, err := time.ParseDuration(text)
+		if err != nil || node == "" {
+			return usagef("--offset %s: expected NODE=DURATION", arg).try("--offset node-1=-1.5s")
+		}
+		put(&o.Offsets, node, d)
+	}
+	for _, arg := range f.CapturePoint {
+		file, place, _ := strings.Cut(arg, "=")
+		if _, _, err := capture.ParsePoint(place); err != nil || file == "" {
+			return usagef("--capture-point %s: expected FILE=PLACE", arg).
+				try("--capture-point web.pcap=pod-netns:shop/web-0; places are node-bridge, node-any, pod-veth and pod-netns")
+		}
+		put(&o.CapturePoints, file, place)
+	}
+	return f.applyThresholds(o)
+}
+
+// put adds to a map that may not exist yet.
+func put[V any](m *map[string]V, key string, value V) {
+	if *m == nil {
+		*m = make(map[string]V)
+	}
+	(*m)[key] = value
+}
+
+// parseZone reads a zone name or a fixed offset.
+func parseZone(text string) (*time.Location, error) {
+	for _, layout := range []string{"-07:00", "-0700", "-07"} {
+		if t, err := time.Parse(layout, text); err == nil {
+			_, seconds := t.Zone()
+			return time.FixedZone(text, seconds), nil
+		}
+	}
+	if text == "" || strings.EqualFold(text, "local") {
+		return nil, fmt.Errorf("%q is no zone: it would depend on this machine", text)
+	}
+	location, err := time.LoadLocation(text)
+	if err != nil {
+		return nil, fmt.Errorf("%q is no zone this tool knows", text)
+	}
+	return location, nil
+}
+
+func (f *supplyFlags) applyThresholds(o *analyze.Options) error {
+	for _, arg := range f.Threshold {
+		key, text, _ := strings.Cut(arg, "=")
+		value, err := strconv.ParseFloat(text, 64)
+		if err != nil || !strings.Contains(key, ".") {
+			return usagef("--threshold %s: expected CAUSE.NAME=NUMBER", arg)
+		}
+		put(&o.Thresholds, key, value)
+	}
+	return nil
+}
