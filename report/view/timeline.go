@@ -1,0 +1,182 @@
+package view
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/probe-forensics/probe-forensics/analyze/model"
+	"github.com/probe-forensics/probe-forensics/parsers/event"
+)
+
+// Fact is one row of a timeline: what happened, without a conclusion.
+type Fact struct {
+	At    event.Nanos
+	Until event.Nanos // 0 for an instant
+	Kind  Kind
+	Pod   string // "" for the node
+	Text  string
+	Ref   model.Ref
+}
+
+// Kind of a fact, for its place in a diagram.
+type Kind string
+
+// The kinds.
+const (
+	KindIP      Kind = "ip"
+	KindSandbox Kind = "sandbox"
+	KindRun     Kind = "run"
+	KindFailed  Kind = "failed"
+	KindReady   Kind = "ready"
+	KindEffect  Kind = "effect"
+	KindSign    Kind = "evidence"
+)
+
+// Timeline lists the facts about an incident inside its span, by time. Failed
+// attempts in a row are one fact. Intervals that reach beyond the span are
+// listed with their true bounds.
+func (c *Case) Timeline(in *Incident) []Fact {
+	from, to := in.Span()
+	var out []Fact
+	add := func(f Fact) {
+		if f.At <= to && max(f.At, f.Until) >= from && f.At != 0 {
+			out = append(out, f)
+		}
+	}
+	for _, p := range c.Model(in) {
+		podFacts(p, to, add)
+	}
+	for _, f := range failures(in.Attempts) {
+		add(f)
+	}
+	for _, e := range in.Consequences {
+		add(Fact{At: e.At.Nanos, Kind: KindEffect, Text: e.Text, Ref: e.Ref})
+	}
+	for i := range in.Evidence {
+		if e := &in.Evidence[i]; !e.Time.IsZero() {
+			add(Fact{At: e.Time.Nanos, Kind: KindSign, Text: e.Claim, Ref: e.Ref})
+		}
+	}
+	slices.SortStableFunc(out, func(a, b Fact) int {
+		return cmp.Or(cmp.Compare(a.At, b.At), cmp.Compare(a.Until, b.Until), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Pod, b.Pod), cmp.Compare(a.Text, b.Text))
+	})
+	return out
+}
+
+// podFacts are the facts a pod carries itself. An interval without an end lasts
+// to the end of the span.
+func podFacts(p *model.Pod, end event.Nanos, add func(Fact)) {
+	name := p.Namespace + "/" + p.Pod
+	for _, iv := range p.IPIntervals {
+		f := Fact{At: iv.From.Nanos, Until: until(iv.To, end), Kind: KindIP, Pod: name, Text: "address " + iv.IP + " " + iv.State}
+		if len(iv.Sources) > 0 {
+			f.Ref = iv.Sources[0].Ref
+		}
+		add(f)
+	}
+	for _, s := range p.Sandboxes {
+		add(Fact{At: s.From.Nanos, Until: until(s.To, end), Kind: KindSandbox, Pod: name, Text: fmt.Sprintf("sandbox %.12s", s.ID), Ref: s.Ref})
+	}
+	for _, r := range p.Runs {
+		text := "container " + r.Container + " running"
+		if !r.To.IsZero() {
+			text = "container " + r.Container + " ran"
+			if r.ExitCode != nil {
+				text += fmt.Sprintf(", exit code %d", *r.ExitCode)
+			}
+			if r.KilledBy != "" {
+				text += ", killed by " + r.KilledBy
+			}
+		}
+		add(Fact{At: r.From.Nanos, Until: until(r.To, end), Kind: KindRun, Pod: name, Text: text, Ref: r.Ref})
+	}
+	for _, r := range p.Ready {
+		text := r.Probe + " probe: " + r.Status
+		if r.Container != "" {
+			text = "container " + r.Container + " " + text
+		}
+		add(Fact{At: r.At.Nanos, Kind: KindReady, Pod: name, Text: text, Ref: r.Ref})
+	}
+}
+
+func until(t model.Time, end event.Nanos) event.Nanos {
+	if t.IsZero() {
+		return end
+	}
+	return t.Nanos
+}
+
+// failures joins failed attempts of a probe that follow each other without a
+// good one between them.
+func failures(attempts []*model.Attempt) []Fact {
+	type streak struct {
+		first, last *model.Attempt
+		n           int64
+	}
+	open := map[probeKey]*streak{}
+	var keys []probeKey
+	var out []Fact
+	end := func(k probeKey) {
+		s := open[k]
+		if s == nil {
+			return
+		}
+		a := s.first
+		f := Fact{At: when(a), Until: max(s.last.End, when(s.last)), Kind: KindFailed, Pod: podOf(a)}
+		what := join(a.Container, a.Probe, "probe")
+		if s.n == 1 {
+			f.Text = fmt.Sprintf("%s failed: %s", what, Why(a))
+		} else {
+			f.Text = fmt.Sprintf("%s failed %d times, first: %s", what, s.n, Why(a))
+		}
+		if len(a.Refs) > 0 {
+			f.Ref = model.RefOf(a.Refs[0])
+		}
+		out = append(out, f)
+		delete(open, k)
+	}
+	for _, a := range attempts {
+		k := attemptKey(a)
+		if !Failed(a) {
+			end(k)
+			continue
+		}
+		if open[k] == nil {
+			open[k] = &streak{first: a}
+			keys = append(keys, k)
+		}
+		open[k].last = a
+		open[k].n += max(a.Count, 1)
+	}
+	for _, k := range keys {
+		end(k)
+	}
+	return out
+}
+
+func podOf(a *model.Attempt) string {
+	if a.Pod == "" {
+		return Target(a.Target)
+	}
+	return a.Namespace + "/" + a.Pod
+}
+
+// Why is the output of an attempt, or its class where it printed nothing.
+func Why(a *model.Attempt) string {
+	switch {
+	case a.Output != "":
+		return a.Output
+	case a.ErrorClass != "":
+		return a.ErrorClass
+	default:
+		return a.Outcome
+	}
+}
+
+// Length is how long an incident lasted: to its recovery, else to its last
+// failure.
+func (in *Incident) Length() time.Duration {
+	return max(in.Window.Last.Nanos, in.Window.Recovered.Nanos).Sub(in.Window.First.Nanos)
+}
