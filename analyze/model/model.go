@@ -261,7 +261,8 @@ type Checked struct {
 }
 
 // Tables are the rows too many for report.json. Iterators may be called several
-// times and yield rows in their table's sort order.
+// times and yield the same rows in the same order, which need not be that of
+// time. Rows are valid until the next step, what they point to for longer.
 type Tables struct {
 	Events   func() iter.Seq2[*EventRow, error]
 	Flows    func() iter.Seq2[*FlowRow, error]

@@ -51,7 +51,10 @@ type EventRow struct {
 	Ref       event.Ref
 }
 
-// FlowRow is a row of the flows table: one connection in one capture.
+// FlowRow is a row of the flows table: one connection in one capture. The times
+// of Flow are node time; OffsetMS was added to the capture's clock. ID is that
+// of the connection, equal in all captures that saw it and in Attempt.FlowID, ""
+// for connections that no probe made.
 type FlowRow struct {
 	ID        string
 	Flow      *event.Flow
@@ -61,7 +64,7 @@ type FlowRow struct {
 	Namespace string // of the server's pod, "" unknown
 	Pod       string
 	UID       string
-	OffsetMS  float64 // applied to the capture's clock
+	OffsetMS  float64 // already added to the times of Flow
 }
 
 // ARPRow is a row of arp_observations.

@@ -1,8 +1,8 @@
 package parquetout
 
 import (
+	"bufio"
 	"bytes"
-	"context"
 	"errors"
 	"io"
 	"iter"
@@ -136,32 +136,44 @@ func eventsOf(times []event.Nanos) *model.Result {
 	return res
 }
 
-func TestRowsAlmostInOrderAreSorted(t *testing.T) {
-	const day = event.Nanos(24 * 3600 * 1e9)
-	var times []event.Nanos
-	for i := range event.Nanos(3 * reorderRows) {
-		times = append(times, 20000*day+(i^15)*day/reorderRows)
-	}
-	m := write(t, eventsOf(times))
-	var n int
-	for name := range m {
-		if !strings.HasPrefix(name, "tables/events/") {
-			continue
+// TestRowsInAnyOrderAreSorted has more rows than fit in memory at once, in the
+// order of streams: each by its own time, one after the other.
+func TestRowsInAnyOrderAreSorted(t *testing.T) {
+	m := newMapper(eventsOf([]event.Nanos{1, 5, 9, 2, 6, 10, 0, 3, 3, 3, 8, 7, 4}), "run")
+	for _, limit := range []int{1, 2, 3, 5, 12, 13, 100} {
+		var times []int64
+		var lines []int64
+		for r, err := range sortRows(m.events(), compareEvents, limit) {
+			require.NoError(t, err)
+			times, lines = append(times, r.Nanos), append(lines, r.Line)
 		}
-		rows := read[eventRow](t, m, name)
-		n += len(rows)
-		assert.True(t, slices.IsSortedFunc(rows, func(a, b eventRow) int { return int(a.Nanos - b.Nanos) }), name)
+		assert.Equal(t, []int64{0, 1, 2, 3, 3, 3, 4, 5, 6, 7, 8, 9, 10}, times, limit)
+		assert.Equal(t, []int64{7, 1, 4, 8, 9, 10, 13, 2, 5, 12, 11, 3, 6}, lines, limit)
 	}
-	assert.Len(t, times, n)
 }
 
-func TestRowsFarOutOfOrderAreAnError(t *testing.T) {
-	times := make([]event.Nanos, 4*reorderRows)
-	for i := range times {
-		times[i] = event.Nanos(len(times) - i)
+func TestCodecKeepsRows(t *testing.T) {
+	var c bytes.Buffer
+	rows := newMapper(sample.Result(), "run").attempts()
+	enc := newCodec[attemptRow]()
+	for i := range rows {
+		c.Write(enc.append(nil, &rows[i]))
 	}
-	err := Write(context.Background(), eventsOf(times), "run", memory{})
-	assert.ErrorContains(t, err, "events: rows out of order")
+	short := bytes.Clone(c.Bytes()[:c.Len()-3])
+	next := enc.reader(bufio.NewReader(&c))
+	for i := range rows {
+		got, err := next()
+		require.NoError(t, err)
+		require.Equal(t, rows[i], got)
+	}
+	_, err := next()
+	require.ErrorIs(t, err, io.EOF)
+
+	next = enc.reader(bufio.NewReader(bytes.NewReader(short)))
+	for range rows {
+		_, err = next()
+	}
+	require.ErrorIs(t, err, io.ErrUnexpectedEOF)
 }
 
 func TestFailingRowsStopTheTable(t *testing.T) {

@@ -46,17 +46,9 @@ func (m *mapper) eventID(e *model.EventRow) string {
 func (m *mapper) flows() iter.Seq2[flowRow, error] {
 	return mapped(m.res.Tables.Flows, func(row *model.FlowRow) flowRow {
 		f := row.Flow
-		shift := event.Nanos(row.OffsetMS * 1e6)
-		shifted := func(mark event.Mark) event.Nanos {
-			if mark.At == 0 {
-				return 0
-			}
-			return mark.At + shift
-		}
-		last := shifted(f.Last)
 		r := flowRow{
-			key: m.key, stamp: at(shifted(f.First)), LastMicros: micros(last), LastNanos: int64(last),
-			CaptureNanos: int64(f.First.At), OffsetMs: row.OffsetMS, FlowID: row.ID,
+			key: m.key, stamp: at(f.First.At), LastMicros: micros(f.Last.At), LastNanos: int64(f.Last.At),
+			CaptureNanos: int64(f.First.At) - int64(row.OffsetMS*1e6), OffsetMs: row.OffsetMS, FlowID: m.flowID(row),
 			pod:          pod{Node: text(row.Node), Namespace: text(row.Namespace), Name: text(row.Pod), UID: text(row.UID)},
 			CapturePoint: row.Capture, Transport: "tcp", NetworkType: family(f.Server.Addr()),
 			ClientAddress: addr(f.Client.Addr()), ClientPort: int32(f.Client.Port()),
@@ -79,6 +71,16 @@ func (m *mapper) flows() iter.Seq2[flowRow, error] {
 		}
 		return r
 	})
+}
+
+// flowID is the id of the connection, or one derived from the place of a
+// connection that belongs to no probe.
+func (m *mapper) flowID(row *model.FlowRow) string {
+	if row.ID != "" {
+		return row.ID
+	}
+	return m.id("flow", strconv.Itoa(int(row.Ref.Stream)), strconv.FormatInt(row.Ref.Packet, 10), strconv.FormatInt(row.Ref.Line, 10),
+		row.Flow.Client.String(), row.Flow.Server.String())
 }
 
 // span is the time between two marks in milliseconds, nil when one is missing.

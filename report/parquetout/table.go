@@ -8,7 +8,6 @@ import (
 	"iter"
 	"net/url"
 	"path"
-	"slices"
 
 	"github.com/parquet-go/parquet-go"
 	"github.com/parquet-go/parquet-go/compress/zstd"
@@ -21,10 +20,6 @@ import (
 const (
 	batchRows    = 1024
 	rowGroupRows = 122_880
-	// reorderRows is how far a row may stand from its place in the sort order. Rows
-	// arrive almost sorted; what comes later than that is an error, never a file
-	// that lies about its order.
-	reorderRows = 1 << 15
 )
 
 // NoDate is the partition of rows without a time.
@@ -77,62 +72,22 @@ func date(n int64) string {
 	return event.Nanos(n).Time().Format("2006-01-02")
 }
 
-// table writes rows of one type, splitting them into one file per day. Rows
-// must come nearly sorted by time; rows without a time sort first.
+// table writes rows of one type, split into one file per day. Rows come sorted
+// by time; those without a time sort first.
 type table[R any] struct {
 	lake    *lake
 	name    string
 	nanos   func(*R) int64
-	compare func(a, b *R) int // within one instant
-	ordered string            // names of the sort columns, for the metadata
+	ordered string // names of the sort columns, for the metadata
 
-	pending []R
-	day     string
-	file    io.WriteCloser
-	w       *parquet.GenericWriter[R]
-	batch   []R
-	last    *R
+	day   string
+	file  io.WriteCloser
+	w     *parquet.GenericWriter[R]
+	batch []R
 }
 
-func (t *table[R]) order(a, b *R) int {
-	na, nb := t.nanos(a), t.nanos(b)
-	switch {
-	case na < nb:
-		return -1
-	case na > nb:
-		return 1
-	}
-	return t.compare(a, b)
-}
-
-// add takes a row; it sorts and writes the older half of its window when that
-// is full.
 func (t *table[R]) add(r R) error {
-	t.pending = append(t.pending, r)
-	if len(t.pending) < 2*reorderRows {
-		return nil
-	}
-	return t.drain(reorderRows)
-}
-
-func (t *table[R]) drain(n int) error {
-	slices.SortStableFunc(t.pending, func(a, b R) int { return t.order(&a, &b) })
-	for i := range t.pending[:n] {
-		if err := t.write(&t.pending[i]); err != nil {
-			return err
-		}
-	}
-	rest := copy(t.pending, t.pending[n:])
-	clear(t.pending[rest:])
-	t.pending = t.pending[:rest]
-	return nil
-}
-
-func (t *table[R]) write(r *R) error {
-	if t.last != nil && t.order(t.last, r) > 0 {
-		return fmt.Errorf("%s: rows out of order by more than %d rows at %s", t.name, reorderRows, event.Nanos(t.nanos(r)).Time().Format("2006-01-02T15:04:05.000000Z"))
-	}
-	if day := date(t.nanos(r)); day != t.day || t.w == nil {
+	if day := date(t.nanos(&r)); day != t.day || t.w == nil {
 		if err := t.closeFile(); err != nil {
 			return err
 		}
@@ -140,8 +95,7 @@ func (t *table[R]) write(r *R) error {
 			return err
 		}
 	}
-	t.batch = append(t.batch, *r)
-	t.last = &t.batch[len(t.batch)-1]
+	t.batch = append(t.batch, r)
 	if len(t.batch) == batchRows {
 		return t.flush()
 	}
@@ -149,11 +103,6 @@ func (t *table[R]) write(r *R) error {
 }
 
 func (t *table[R]) flush() error {
-	if len(t.batch) == 0 {
-		return nil
-	}
-	last := t.batch[len(t.batch)-1]
-	t.last = &last
 	_, err := t.w.Write(t.batch)
 	t.batch = t.batch[:0]
 	return err
@@ -214,9 +163,6 @@ func (t *table[R]) fill(ctx context.Context, rows iter.Seq2[R, error]) (err erro
 		if err := t.add(r); err != nil {
 			return err
 		}
-	}
-	if err := t.drain(len(t.pending)); err != nil {
-		return err
 	}
 	return t.closeFile()
 }

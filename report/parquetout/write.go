@@ -11,7 +11,6 @@ import (
 	"cmp"
 	"context"
 	"iter"
-	"slices"
 
 	"github.com/probe-forensics/probe-forensics/analyze/model"
 )
@@ -28,37 +27,34 @@ func Write(ctx context.Context, res *model.Result, runID string, out Creator) er
 	m := newMapper(res, runID)
 	steps := []func() error{
 		func() error {
-			return fill(ctx, l, "inputs", sorted(m.inputs(), compareInputs), func(r *inputRow) int64 { return r.Nanos }, compareInputs, "ts,stream_id")
+			return fill(ctx, l, "inputs", list(m.inputs()), compareInputs, "ts,stream_id,input_path")
 		},
 		func() error {
-			return fill(ctx, l, "events", m.events(), func(r *eventRow) int64 { return r.Nanos },
-				func(a, b *eventRow) int { return cmp.Or(a.place.compare(b.place), cmp.Compare(a.Kind, b.Kind)) }, "ts,stream_id,packet,line,byte_offset")
+			return fill(ctx, l, "events", m.events(), compareEvents, "ts,stream_id,packet,line,byte_offset")
 		},
 		func() error {
-			return fill(ctx, l, "probe_attempts", sorted(m.attempts(), compareAttempts), func(r *attemptRow) int64 { return r.Nanos }, compareAttempts, "ts,attempt_id")
+			return fill(ctx, l, "probe_attempts", list(m.attempts()), compareAttempts, "ts,attempt_id")
 		},
 		func() error {
-			return fill(ctx, l, "pod_ip_intervals", sorted(m.intervals(), compareIntervals), func(r *intervalRow) int64 { return r.Nanos }, compareIntervals, "ts,k8s_namespace_name,k8s_pod_name,k8s_pod_uid,ip")
+			return fill(ctx, l, "pod_ip_intervals", list(m.intervals()), compareIntervals, "ts,k8s_namespace_name,k8s_pod_name,k8s_pod_uid,ip")
 		},
 		func() error {
-			return fill(ctx, l, "flows", m.flows(), func(r *flowRow) int64 { return r.Nanos },
-				func(a, b *flowRow) int { return cmp.Or(a.place.compare(b.place), cmp.Compare(a.FlowID, b.FlowID)) }, "ts,stream_id,packet,line,byte_offset")
+			return fill(ctx, l, "flows", m.flows(), compareFlows, "ts,stream_id,packet,line,byte_offset")
 		},
 		func() error {
-			return fill(ctx, l, "arp_observations", m.arp(), func(r *arpRow) int64 { return r.Nanos },
-				func(a, b *arpRow) int { return a.place.compare(b.place) }, "ts,stream_id,packet,line,byte_offset")
+			return fill(ctx, l, "arp_observations", m.arp(), compareARP, "ts,stream_id,packet,line,byte_offset")
 		},
 		func() error {
-			return fill(ctx, l, "clock_offsets", sorted(m.clocks(), compareClocks), func(r *clockRow) int64 { return r.Nanos }, compareClocks, "k8s_node_name,source")
+			return fill(ctx, l, "clock_offsets", list(m.clocks()), compareClocks, "k8s_node_name,source")
 		},
 		func() error {
-			return fill(ctx, l, "incidents", sorted(m.incidents(), compareIncidents), func(r *incidentRow) int64 { return r.Nanos }, compareIncidents, "ts,incident_id")
+			return fill(ctx, l, "incidents", list(m.incidents()), compareIncidents, "ts,incident_id")
 		},
 		func() error {
-			return fill(ctx, l, "findings", sorted(m.findings(), compareFindings), func(r *findingRow) int64 { return r.Nanos }, compareFindings, "ts,incident_id,finding_id")
+			return fill(ctx, l, "findings", list(m.findings()), compareFindings, "ts,incident_id,finding_id")
 		},
 		func() error {
-			return fill(ctx, l, "evidence", sorted(m.evidence(), compareEvidence), func(r *evidenceRow) int64 { return r.Nanos }, compareEvidence, "ts,incident_id,evidence_id")
+			return fill(ctx, l, "evidence", list(m.evidence()), compareEvidence, "ts,incident_id,evidence_id")
 		},
 	}
 	for _, step := range steps {
@@ -69,15 +65,21 @@ func Write(ctx context.Context, res *model.Result, runID string, out Creator) er
 	return nil
 }
 
-func fill[R any](ctx context.Context, l *lake, name string, rows iter.Seq2[R, error], nanos func(*R) int64, compare func(a, b *R) int, ordered string) error {
-	t := &table[R]{lake: l, name: name, nanos: nanos, compare: compare, ordered: ordered}
-	return t.fill(ctx, rows)
+// row is what every row type has by embedding a stamp.
+type row[R any] interface {
+	*R
+	time() int64
 }
 
-// sorted yields rows that fit in memory in the order of compare; the table
-// sorts them by time, stably.
-func sorted[R any](rows []R, compare func(a, b *R) int) iter.Seq2[R, error] {
-	slices.SortStableFunc(rows, func(a, b R) int { return compare(&a, &b) })
+func (s *stamp) time() int64 { return s.Nanos }
+
+func fill[R any, P row[R]](ctx context.Context, l *lake, name string, rows iter.Seq2[R, error], compare func(a, b *R) int, ordered string) error {
+	t := &table[R]{lake: l, name: name, nanos: func(r *R) int64 { return P(r).time() }, ordered: ordered}
+	return t.fill(ctx, sortRows(rows, compare, runRows))
+}
+
+// list yields rows that are in memory anyway.
+func list[R any](rows []R) iter.Seq2[R, error] {
 	return func(yield func(R, error) bool) {
 		for _, r := range rows {
 			if !yield(r, nil) {
@@ -89,6 +91,18 @@ func sorted[R any](rows []R, compare func(a, b *R) int) iter.Seq2[R, error] {
 
 func compareInputs(a, b *inputRow) int {
 	return cmp.Or(cmp.Compare(a.Nanos, b.Nanos), cmp.Compare(a.StreamID, b.StreamID), cmp.Compare(a.InputPath, b.InputPath))
+}
+
+func compareEvents(a, b *eventRow) int {
+	return cmp.Or(cmp.Compare(a.Nanos, b.Nanos), a.place.compare(b.place), cmp.Compare(a.Kind, b.Kind))
+}
+
+func compareFlows(a, b *flowRow) int {
+	return cmp.Or(cmp.Compare(a.Nanos, b.Nanos), a.place.compare(b.place), cmp.Compare(a.FlowID, b.FlowID))
+}
+
+func compareARP(a, b *arpRow) int {
+	return cmp.Or(cmp.Compare(a.Nanos, b.Nanos), a.place.compare(b.place))
 }
 
 func compareAttempts(a, b *attemptRow) int {

@@ -10,32 +10,27 @@ import (
 )
 
 // Commands lists the commands that show the records an incident rests on: those
-// the analysis gave, else one per piece of evidence, and a journalctl line for
+// the analysis gave, else one per piece of evidence and a journalctl line for
 // the node itself.
 func (c *Case) Commands(in *Incident) []string {
-	out := slices.Clone(in.Reproduce)
-	if len(out) == 0 {
-		for _, role := range []string{model.RoleFor, model.RoleAgainst, model.RoleContext} {
-			for _, e := range in.By(role) {
-				if cmd := c.Command(e.Ref); cmd != "" {
-					out = append(out, cmd)
-				}
+	if len(in.Reproduce) > 0 {
+		return in.Reproduce
+	}
+	var out []string
+	for _, role := range []string{model.RoleFor, model.RoleAgainst, model.RoleContext} {
+		for _, e := range in.By(role) {
+			if cmd := c.Command(e.Ref); cmd != "" && !slices.Contains(out, cmd) {
+				out = append(out, cmd)
 			}
 		}
 	}
-	if !slices.ContainsFunc(out, func(s string) bool { return strings.HasPrefix(s, "journalctl") }) && !in.Window.First.IsZero() {
+	if !in.Window.First.IsZero() {
 		from, to := in.Span()
 		const layout = "2006-01-02 15:04:05"
 		out = append(out, fmt.Sprintf("journalctl -u kubelet --utc --since '%s' --until '%s'",
-			from.Time().Format(layout), to.Add(time.Second.Nanoseconds()*1).Time().Format(layout)))
+			from.Time().Format(layout), to.Add(time.Second).Time().Format(layout)))
 	}
-	var unique []string
-	for _, s := range out {
-		if !slices.Contains(unique, s) {
-			unique = append(unique, s)
-		}
-	}
-	return unique
+	return out
 }
 
 // Command shows one record with the tools of every node, "" when the record is
@@ -46,86 +41,65 @@ func (c *Case) Command(r model.Ref) string {
 		return ""
 	}
 	read := reader(s.model.Path)
-	if read == "" {
-		return ""
+	if r.Packet > 0 && strings.HasPrefix(s.model.Format, "pcap") {
+		filter := fmt.Sprintf("-Y 'frame.number == %d'", r.Packet)
+		if file, ok := strings.CutPrefix(read, "cat "); ok {
+			return "tshark -r " + file + " " + filter
+		}
+		return read + " | tshark -r - " + filter
 	}
 	// Printed packets are numbered by line.
-	if r.Packet > 0 && strings.HasPrefix(s.model.Format, "pcap") {
-		return fmt.Sprintf("%s | tshark -r - -Y 'frame.number == %d'", read, r.Packet)
+	script := fmt.Sprintf("sed -n '%dp'", max(r.Line, r.Packet))
+	if file, ok := strings.CutPrefix(read, "cat "); ok {
+		return script + " " + file
 	}
-	return fmt.Sprintf("%s | sed -n '%dp'", read, max(r.Line, r.Packet))
+	return read + " | " + script
 }
 
-// reader prints the pipeline that writes a file or archive member to standard
-// output, following the "!/" of its path.
+// reader prints the pipeline that writes a file to standard output, following
+// the "!/" of its path from archive to member.
 func reader(path string) string {
 	parts := strings.Split(path, "!/")
-	var out strings.Builder
-	for i, part := range parts {
-		inner := i > 0
-		outermost := i == len(parts)-1
-		if inner {
-			// the member was already named by the step that opened its archive
-			part = ""
-		}
-		switch {
-		case outermost && !inner:
-			return unpack(parts[0])
-		case outermost:
-			if filter := decompressor(parts[i]); filter != "" {
-				out.WriteString(" | " + filter)
-			}
-		case !inner:
-			out.WriteString(member(parts[0], parts[1], quote(part)))
-		default:
-			out.WriteString(" | " + member(parts[i], parts[i+1], "-"))
-		}
+	if len(parts) == 1 {
+		return "cat " + quote(path)
 	}
-	return out.String()
+	var steps []string
+	for i, archive := range parts[:len(parts)-1] {
+		steps = append(steps, member(archive, parts[i+1], i == 0))
+	}
+	return strings.Join(steps, " | ")
 }
 
-// unpack writes a plain or compressed file.
-func unpack(name string) string {
-	if f := decompressor(name); f != "" {
-		return f + " " + quote(name)
-	}
-	return "cat " + quote(name)
-}
-
-func decompressor(name string) string {
-	switch lower := strings.ToLower(name); {
-	case strings.HasSuffix(lower, ".gz"):
-		return "gzip -dc"
-	case strings.HasSuffix(lower, ".xz"):
-		return "xz -dc"
-	case strings.HasSuffix(lower, ".zst"):
-		return "zstd -dc"
-	case strings.HasSuffix(lower, ".bz2"):
-		return "bzip2 -dc"
-	}
-	return ""
-}
-
-// member writes one member of an archive; from is the archive's quoted name or
-// "-". A compressed file counts as an archive of one.
-func member(archive, name, from string) string {
+// member writes one member of an archive, which is a file (outer) or standard
+// input. A compressed file is an archive of one, whose name does not matter.
+func member(archive, name string, outer bool) string {
 	lower := strings.ToLower(archive)
-	tar := strings.Contains(lower, ".tar") || strings.HasSuffix(lower, ".tgz") || strings.HasSuffix(lower, ".txz")
-	switch {
-	case tar && from == "-" && strings.HasSuffix(lower, "gz"):
-		return "tar -xzOf - " + quote(name)
-	case tar:
-		return "tar -xOf " + from + " " + quote(name)
-	case strings.HasSuffix(lower, ".zip") && from != "-":
-		return "unzip -p " + from + " " + quote(name)
-	default:
-		if f := decompressor(archive); f != "" && from != "-" {
-			return f + " " + from
-		} else if f != "" {
-			return f
-		}
-		return "bsdtar -xOf " + from + " " + quote(name)
+	from := "-"
+	if outer {
+		from = quote(archive)
 	}
+	tar := ""
+	for suffix, flags := range map[string]string{".tar": "-xOf", ".tar.gz": "-xzOf", ".tgz": "-xzOf", ".tar.xz": "-xJOf", ".txz": "-xJOf",
+		".tar.bz2": "-xjOf", ".tbz2": "-xjOf", ".tar.zst": "--zstd -xOf", ".tzst": "--zstd -xOf"} {
+		if strings.HasSuffix(lower, suffix) {
+			tar = flags
+		}
+	}
+	if tar != "" {
+		return "tar " + tar + " " + from + " " + quote(name)
+	}
+	for suffix, program := range map[string]string{".gz": "gzip", ".xz": "xz", ".zst": "zstd", ".bz2": "bzip2"} {
+		if strings.HasSuffix(lower, suffix) {
+			if outer {
+				return program + " -dc " + from
+			}
+			return program + " -dc"
+		}
+	}
+	if strings.HasSuffix(lower, ".zip") && outer {
+		return "unzip -p " + from + " " + quote(name)
+	}
+	return "bsdtar -xOf " + from + " " + quote(name)
 }
 
 // quote makes a word of the shell. Names with control characters use the form

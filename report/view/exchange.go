@@ -189,7 +189,7 @@ func (c *Case) exchange(a *model.Attempt) *Exchange {
 	}
 	e.Client = party(a.Node, "node", row.Flow.Client)
 	e.Server = party(a.Pod, "pod", row.Flow.Server)
-	e.Steps = steps(row.Flow, event.Nanos(row.OffsetMS*1e6))
+	e.Steps = steps(row.Flow)
 	if len(e.Steps) > 0 {
 		e.from, e.to = e.Steps[0].At, e.Steps[len(e.Steps)-1].At
 	}

@@ -7,22 +7,21 @@ import (
 	"github.com/probe-forensics/probe-forensics/parsers/event"
 )
 
-// steps lists what is known of a connection's packets, in order; shift converts
-// the capture's clock to node time.
-func steps(f *event.Flow, shift event.Nanos) []Step {
+// steps lists what is known of a connection's packets.
+func steps(f *event.Flow) []Step {
 	var out []Step
 	add := func(m event.Mark, from Side, text, detail string) *Step {
 		if !m.Seen() {
 			return nil
 		}
-		out = append(out, Step{At: m.At + shift, Packet: m.Packet, From: from, Text: text, Detail: detail})
+		out = append(out, Step{At: m.At, Packet: m.Packet, From: from, Text: text, Detail: detail})
 		return &out[len(out)-1]
 	}
 	answered := f.SYNACK.Seen() || f.ServerRST.Seen() || f.ICMP.Seen()
 	if s := add(f.SYN, Client, "SYN", join(toMAC(f.SYNDstMAC), on(f.SYNInterfaces))); s != nil {
 		s.Unanswered = !answered
 	}
-	out = append(out, repeats(f, shift, answered)...)
+	out = append(out, repeats(f, answered)...)
 	add(f.SYNACK, Server, "SYN-ACK", join(fromMAC(f.AnswerMAC), on(f.AnswerInterfaces)))
 	if f.SYNACKs > 1 && f.LastSYNACK.Packet != f.SYNACK.Packet {
 		add(f.LastSYNACK, Server, fmt.Sprintf("SYN-ACK again, the last of %d", f.SYNACKs), "")
@@ -53,13 +52,13 @@ func steps(f *event.Flow, shift event.Nanos) []Step {
 }
 
 // repeats are the SYNs after the first; their frame numbers were not kept.
-func repeats(f *event.Flow, shift event.Nanos, answered bool) []Step {
+func repeats(f *event.Flow, answered bool) []Step {
 	var out []Step
 	for i, at := range f.SYNTimes {
 		if i == 0 {
 			continue
 		}
-		out = append(out, Step{At: at + shift, From: Client, Text: "SYN again", Unanswered: !answered})
+		out = append(out, Step{At: at, From: Client, Text: "SYN again", Unanswered: !answered})
 	}
 	if more := f.SYNs - len(f.SYNTimes); more > 0 && len(out) > 0 {
 		out[len(out)-1].Text = fmt.Sprintf("SYN again, and %d more later", more)
