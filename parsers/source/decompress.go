@@ -12,8 +12,6 @@ import (
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
 	"github.com/pierrec/lz4/v4"
-	"github.com/ulikunitz/xz"
-	"github.com/ulikunitz/xz/lzma"
 )
 
 // maxWindow bounds the memory one zstd or xz stream can ask for.
@@ -76,47 +74,6 @@ func (w *walker) openDecoder(ctx context.Context, k kind, br *bufio.Reader, own 
 // newZstd decompresses on the caller's goroutine, so it needs no Close.
 func newZstd(r io.Reader) (io.Reader, error) {
 	return zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(maxWindow), zstd.WithDecoderLowmem(true))
-}
-
-// newXZ refuses a dictionary that would not fit in memory: the library allocates
-// whatever the first block's header asks for.
-func newXZ(br *bufio.Reader) (io.Reader, error) {
-	head, _ := br.Peek(64)
-	if n := xzDictionary(head); n > maxWindow {
-		return nil, &limitError{what: fmt.Sprintf("xz dictionary of %d bytes, more than %d", n, maxWindow)}
-	}
-	return xz.NewReader(br)
-}
-
-// xzDictionary is the dictionary size that the header of the first block asks
-// for: after the 12 byte stream header come the block header's size, its flags,
-// two optional sizes and the filters, of which LZMA2 (0x21) carries one byte.
-func xzDictionary(head []byte) int64 {
-	if len(head) < 15 || head[12] == 0 {
-		return 0
-	}
-	flags, i := head[13], 14
-	for _, present := range []bool{flags&0x40 != 0, flags&0x80 != 0} {
-		for present && i < len(head) {
-			i++
-			present = head[i-1]&0x80 != 0
-		}
-	}
-	for range flags&3 + 1 {
-		if i+2 >= len(head) {
-			return 0
-		}
-		id, n := head[i], int(head[i+1])
-		if id == 0x21 && n == 1 {
-			size, err := lzma.DecodeDictCap(head[i+2])
-			if err != nil {
-				return 0
-			}
-			return size
-		}
-		i += 2 + n
-	}
-	return 0
 }
 
 // Read implements io.Reader and remembers what ended the layer early.
