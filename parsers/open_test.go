@@ -5,9 +5,12 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"io"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"reflect"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -17,6 +20,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/probe-forensics/probe-forensics/parsers/event"
+	"github.com/probe-forensics/probe-forensics/parsers/source"
 )
 
 const lab = "../../shared/corpus/lab"
@@ -149,6 +153,32 @@ func TestNeitherWorkersNorMemoryShow(t *testing.T) {
 		for _, o := range []Options{{Workers: 2}, {Workers: 8}, {Workers: 3, MemoryLimit: 1}} {
 			same(t, want, dump(t, open(t, o, f)), "%s %+v", f, o)
 		}
+	}
+}
+
+// TestMemberOrderDoesNotShow packs a recording again with its members in other
+// orders, and in other containers.
+func TestMemberOrderDoesNotShow(t *testing.T) {
+	f := labBundles(t)[2]
+	var members []member
+	_, err := source.Walk(context.Background(), []string{f}, source.Options{}, func(f *source.File) error {
+		data, err := io.ReadAll(f)
+		if !strings.HasSuffix(f.Path, ".journal") { // large, and read by the tests of its format
+			_, name, _ := strings.Cut(f.Path, "!/")
+			name, _, _ = strings.Cut(name, "!/")
+			members = append(members, member{strings.TrimSuffix(name, ".gz"), string(data)})
+		}
+		return err
+	})
+	require.NoError(t, err)
+	hash := regexp.MustCompile(`Hash:[0-9a-f]*`)
+	plain := func(c *Case) string { return hash.ReplaceAllString(dump(t, c), "") }
+	dir := t.TempDir()
+	want := plain(open(t, Options{Workers: 1}, tarGz(t, dir, "b.tar.gz", members...)))
+	for seed := range uint64(3) {
+		r := rand.New(rand.NewPCG(seed, 1))
+		r.Shuffle(len(members), func(i, j int) { members[i], members[j] = members[j], members[i] })
+		same(t, want, plain(open(t, Options{Workers: 1 + int(seed)*2}, tarGz(t, dir, "b.tar.gz", members...))))
 	}
 }
 

@@ -24,7 +24,8 @@ type Limits struct {
 	Ratio      int64
 	RatioFloor int64
 	// ZipMemory is the largest zip archive within another container that is held
-	// in memory: a zip is read from its end.
+	// in memory, since a zip is read from its end. A larger one is read without its
+	// directory, which reads fewer kinds of members.
 	ZipMemory int64
 }
 

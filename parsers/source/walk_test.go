@@ -8,6 +8,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"hash/crc32"
 	"io"
 	"os"
 	"path/filepath"
@@ -15,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/klauspost/compress/flate"
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
 	"github.com/pierrec/lz4/v4"
@@ -254,7 +256,6 @@ func TestLimits(t *testing.T) {
 		{"members", "more than 2 members", Limits{Members: 2}, tarOf(t, good, good, good), false},
 		{"zip-members", "claims 3 members", Limits{Members: 2}, zipOf(t, good, good, good), false},
 		{"zip-ratio", "more than 100 to 1", Limits{Ratio: 100, RatioFloor: 1 << 20}, zipOf(t, member{name: "bomb", data: zeros}, good), true},
-		{"zip-memory", "larger than 100 bytes", Limits{ZipMemory: 100}, tarOf(t, member{name: "x.zip", data: zipOf(t, good, good)}, good), true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got, res := walkAll(t, Options{Limits: c.lim}, write(t, t.TempDir(), "b.bin", c.in))
@@ -270,6 +271,70 @@ func TestLimits(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestZipWithoutItsDirectory(t *testing.T) {
+	big := make([]byte, 300_000)
+	for i := range big {
+		big[i] = byte(i * i >> 5)
+	}
+	var b bytes.Buffer
+	zw := zip.NewWriter(&b)
+	for _, m := range []struct {
+		name   string
+		raw    bool
+		method uint16
+	}{{"d/", false, zip.Store}, {"described", false, zip.Deflate}, {"sized", true, zip.Deflate}, {"../up", true, zip.Store}, {"stored", true, zip.Store}} {
+		h := &zip.FileHeader{Name: m.name, Method: m.method, Modified: stamp}
+		data := big
+		if !m.raw {
+			w, err := zw.CreateHeader(h)
+			require.NoError(t, err)
+			if m.name != "d/" {
+				_, err = w.Write(big)
+				require.NoError(t, err)
+			}
+			continue
+		}
+		packed := data
+		if m.method == zip.Deflate {
+			var f bytes.Buffer
+			fw, err := flate.NewWriter(&f, 6)
+			require.NoError(t, err)
+			_, _ = fw.Write(data)
+			require.NoError(t, fw.Close())
+			packed = f.Bytes()
+		}
+		h.CRC32, h.UncompressedSize64, h.CompressedSize64 = crc32.ChecksumIEEE(data), uint64(len(data)), uint64(len(packed))
+		w, err := zw.CreateRaw(h)
+		require.NoError(t, err)
+		_, err = w.Write(packed)
+		require.NoError(t, err)
+	}
+	require.NoError(t, zw.Close())
+	whole := b.Bytes()
+	dir := t.TempDir()
+
+	// Cut inside the directory: every member is there.
+	got, res := walkAll(t, Options{}, write(t, dir, "cut.zip", whole[:len(whole)-60]))
+	assert.Equal(t, []visited{{"cut.zip!/described", string(big)}, {"cut.zip!/sized", string(big)}, {"cut.zip!/stored", string(big)}}, got)
+	require.Len(t, res.Problems, 2)
+	assert.Contains(t, res.Problems[1].Message, "members are read one after the other")
+	assert.Equal(t, "unsafe-name", res.Problems[0].Code)
+
+	// Cut inside the last member: what there is of it is read.
+	got, res = walkAll(t, Options{}, write(t, dir, "cut.zip", whole[:len(whole)-100_000]))
+	require.Len(t, got, 3)
+	assert.Less(t, len(got[2].data), len(big))
+	assert.NotEmpty(t, got[2].data)
+	assert.Contains(t, strings.Join(problemLines(res.Problems), "\n"), "cut.zip!/stored")
+
+	// Too large for memory inside another archive.
+	got, res = walkAll(t, Options{Limits: Limits{ZipMemory: 1000}}, write(t, dir, "o.tar", tarOf(t, member{name: "in.zip", data: whole}, member{name: "z", data: []byte("after")})))
+	require.Len(t, got, 4)
+	assert.Equal(t, visited{"o.tar!/in.zip!/stored", string(big)}, got[2])
+	assert.Equal(t, visited{"o.tar!/z", "after"}, got[3])
+	assert.Len(t, res.Problems, 1)
 }
 
 func TestUnreadableInputsAreProblems(t *testing.T) {

@@ -19,7 +19,8 @@ import (
 
 // zip visits the members of a zip archive in the order of its directory. The
 // directory stands at the end, so an archive that is not a file on disk is held
-// in memory, up to Limits.ZipMemory.
+// in memory, up to Limits.ZipMemory; beyond that its members are read as they
+// come.
 func (w *walker) zip(ctx context.Context, e entry, br *bufio.Reader) error {
 	at, size := e.at, e.size
 	if at == nil {
@@ -29,8 +30,7 @@ func (w *walker) zip(ctx context.Context, e entry, br *bufio.Reader) error {
 			return err
 		}
 		if n > w.lim.ZipMemory {
-			w.problem(e.path, 0, "limit", fmt.Sprintf("zip archive not opened: it lies inside another container or a pipe and is larger than %d bytes", w.lim.ZipMemory))
-			return nil
+			return w.zipScan(ctx, e, io.MultiReader(&buf, br))
 		}
 		if err != nil && (e.layer == nil || e.layer.err == nil) {
 			w.problem(e.path, n, classify(err), "zip: "+plainError(err))
@@ -43,8 +43,8 @@ func (w *walker) zip(ctx context.Context, e entry, br *bufio.Reader) error {
 	}
 	zr, err := zip.NewReader(at, size)
 	if err != nil && !errors.Is(err, zip.ErrInsecurePath) {
-		w.problem(e.path, 0, classify(err), "zip directory: "+plainError(err))
-		return nil
+		w.problem(e.path, size, "truncated", fmt.Sprintf("zip: no directory at the end (%s): members are read one after the other", plainError(err)))
+		return w.zipScan(ctx, e, io.NewSectionReader(at, 0, size))
 	}
 	zr.RegisterDecompressor(zip.Deflate, flate.NewReader)
 	zr.RegisterDecompressor(12, func(r io.Reader) io.ReadCloser { return io.NopCloser(bzip2.NewReader(r)) })
