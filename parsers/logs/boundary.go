@@ -17,7 +17,6 @@ func (s *session) boundary(line []byte, ref event.Ref) bool {
 	if !isBoundary(line) {
 		return false
 	}
-	ref.Stream = s.stream
 	body := bytes.TrimSuffix(bytes.TrimPrefix(line, []byte("-- ")), []byte(" --"))
 	switch {
 	case bytes.HasPrefix(body, []byte("Logs begin at ")), bytes.HasPrefix(body, []byte("Journal begins at ")):
@@ -32,12 +31,14 @@ func (s *session) boundary(line []byte, ref event.Ref) bool {
 		s.notice(ref, event.Stamp{}, "no-entries", body)
 	case string(body) == "Reboot", bytes.HasPrefix(body, []byte("Boot ")):
 		s.bootSeen, s.bootLine, s.pendingBoot = true, ref, clip(line, maxMessage)
+		s.bootLine.Stream = s.stream
 	}
 	return true
 }
 
 // notice emits a fact about the stream itself.
 func (s *session) notice(ref event.Ref, at event.Stamp, code string, text []byte) {
+	ref.Stream = s.stream
 	s.in.Sink.Emit(event.Event{Time: at, Node: s.in.Info.Node, Ref: ref,
 		Payload: &event.Notice{Code: code, Message: clip(text, maxMessage)}})
 }

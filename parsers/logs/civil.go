@@ -132,6 +132,18 @@ func isoOffset(b []byte) (off time.Duration, rest []byte, ok bool) {
 	return off, rest, true
 }
 
+// nearest places the reading in the year that brings it nearest to an instant.
+func (w wall) nearest(to event.Nanos) event.Nanos {
+	year := to.Time().Year()
+	best := w.in(year)
+	for _, y := range [2]int{year - 1, year + 1} {
+		if t := w.in(y); abs(t.Sub(to)) < abs(best.Sub(to)) {
+			best = t
+		}
+	}
+	return best
+}
+
 // zoneStep is the grid on which zone offsets lie, maxZone the largest of them.
 const (
 	zoneStep = 15 * time.Minute
@@ -145,13 +157,7 @@ const (
 // late does not look like another zone. It fails when no offset on Earth
 // explains the difference: then one of the two was rewritten.
 func (w wall) resolveAgainst(outer event.Nanos, hint time.Duration, hinted bool) (at event.Nanos, offset time.Duration, ok bool) {
-	year := outer.Time().Year()
-	best := w.in(year)
-	for _, y := range [2]int{year - 1, year + 1} {
-		if t := w.in(y); abs(t.Sub(outer)) < abs(best.Sub(outer)) {
-			best = t
-		}
-	}
+	best := w.nearest(outer)
 	if hinted && abs(best.Add(-hint).Sub(outer)) < 10*time.Minute {
 		return best.Add(-hint), hint, true
 	}

@@ -49,7 +49,8 @@ func parseAs(t testing.TB, path string, data []byte) (*collector, *event.StreamI
 // "in/<path>", which detection must recognise as <format>, and for each one a
 // golden "out/<path>": the events, problems and counters as JSON lines, zero
 // fields left out. A line "flags: crlf" in the comment gives the inputs DOS
-// line ends.
+// line ends; "flags: dashes" means that lines beginning with "\-- " stand for
+// "-- ", which txtar would take for the name of a file.
 func TestFormats(t *testing.T) {
 	cases, err := filepath.Glob("../../fixtures/formats/*/*.txtar")
 	require.NoError(t, err)
@@ -74,6 +75,9 @@ func TestFormats(t *testing.T) {
 				data := f.Data
 				if bytes.Contains(a.Comment, []byte("flags: crlf")) {
 					data = bytes.ReplaceAll(data, []byte("\n"), []byte("\r\n"))
+				}
+				if bytes.Contains(a.Comment, []byte("flags: dashes")) {
+					data = bytes.TrimPrefix(bytes.ReplaceAll(append([]byte("\n"), data...), []byte("\n\\-- "), []byte("\n-- ")), []byte("\n"))
 				}
 				c, info := parseAs(t, name, data)
 				assert.Equal(t, format, info.Format, "detection of %s", name)

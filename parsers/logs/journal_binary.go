@@ -60,6 +60,7 @@ const (
 	entryHead         = 64
 	maxEntryItems     = 4096
 	maxJournalPayload = 4 << 20
+	journalBuffer     = 256 << 10
 )
 
 // journalFile is the state of reading one binary journal.
@@ -77,7 +78,7 @@ type journalFile struct {
 }
 
 func parseBinaryJournal(ctx context.Context, in *Input) error {
-	j := &journalFile{ctx: ctx, s: newSession(in), r: bufio.NewReaderSize(in.R, blockSize), off: in.FirstOffset}
+	j := &journalFile{ctx: ctx, s: newSession(in), r: bufio.NewReaderSize(in.R, journalBuffer), off: in.FirstOffset}
 	j.data.init()
 	err := j.header()
 	if err == nil {
@@ -201,7 +202,7 @@ func (j *journalFile) resync() error {
 		}
 		if plausibleObject(h[:]) {
 			size := int64(binary.LittleEndian.Uint64(h[8:]))
-			if next, err := j.r.Peek(int(min(size-objectHeader+(-size&7)+objectHeader, 1<<18))); err == nil && size < 1<<18-64 {
+			if next, err := j.r.Peek(int(min(size+(-size&7), journalBuffer))); err == nil && size < journalBuffer-8 {
 				after := next[len(next)-objectHeader:]
 				if !plausibleObject(after) && !isZero(after) {
 					continue

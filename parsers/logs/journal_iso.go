@@ -18,7 +18,7 @@ func splitISO(line []byte, r *record) bool {
 			b = rest[1:]
 		}
 	}
-	if len(b) < 22 || b[10] != 'T' {
+	if len(b) < 22 || b[10] != 'T' || b[19] == ',' { // dmesg prints a comma
 		return false
 	}
 	st, rest, ok := isoStamp(b)

@@ -62,13 +62,30 @@ func (j *jsonEntries) run() {
 		b := bytes.TrimRight(entryStart(line), " ,")
 		switch {
 		case len(b) == 0 || len(b) == 1 && (b[0] == '[' || b[0] == ']'):
+		case len(b) == 1 && b[0] == '{':
+			j.pretty(line, ref)
 		case b[0] == '{' && b[len(b)-1] == '}':
 			j.entry(b, ref)
-		case b[0] == '{':
-			j.pretty(line, ref)
+		case b[0] == '[' && b[len(b)-1] == ']':
+			j.array(b[1:], ref)
+		case j.l.torn:
+			j.s.problem(ref, "truncated", "the last JSON object does not end")
 		default:
 			j.s.reject(ref, "bad-json", "a line is no JSON object")
 		}
+	}
+}
+
+// array reads objects that stand in a list on one line.
+func (j *jsonEntries) array(b []byte, ref event.Ref) {
+	for {
+		b = bytes.TrimLeft(b, ", \t")
+		n := jsonValueLen(b)
+		if n <= 0 || b[0] != '{' {
+			return
+		}
+		j.entry(b[:n], ref)
+		b = b[n:]
 	}
 }
 

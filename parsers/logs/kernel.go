@@ -46,7 +46,6 @@ var kernelMessages = []kernelMessage{
 	{"rcu_sched self-detected stall", kernelCode(event.NodeSoftLockup)},
 	{"Link is Down", kernelCode(event.NodeLinkDown)},
 	{"NIC Link is Down", kernelCode(event.NodeLinkDown)},
-	{"entered disabled state", kernelDevice(event.NodeLinkDown, "(", ")")},
 	{" SRC=", kernelFirewall},
 }
 

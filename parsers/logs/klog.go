@@ -16,6 +16,8 @@ type klogLine struct {
 	// text is the constant message of a structured line, without its quotes; nil
 	// for free text. rest is what follows it: the keys, or all of the free text.
 	text, rest []byte
+	// whole is free text from its beginning.
+	whole []byte
 	// stamp is set instead of when where the writer had a complete time (klog JSON),
 	// pairs instead of rest where the keys were not text.
 	stamp event.Stamp
@@ -78,6 +80,9 @@ func (k *klogLine) splitText(b []byte) bool {
 func (k *klogLine) time(s *session, h *hostState, r *record) event.Stamp {
 	if !k.stamp.IsZero() {
 		return k.stamp
+	}
+	if !r.stamp.IsZero() && r.stamp.Missing == event.MissingZone {
+		return event.Stamp{At: k.when.nearest(r.stamp.At), Precision: time.Microsecond, Missing: event.MissingZone}
 	}
 	if r.stamp.IsZero() || r.stamp.Missing != 0 {
 		return k.when.inPlaceholder(time.Microsecond)

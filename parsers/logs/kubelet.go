@@ -2,6 +2,7 @@ package logs
 
 import (
 	"bytes"
+	"time"
 
 	"github.com/probe-forensics/probe-forensics/parsers/event"
 )
@@ -79,7 +80,7 @@ func readKlog(s *session, h *hostState, r *record) bool {
 		return false
 	}
 	if r.stamp.IsZero() {
-		s.see(k.when.inPlaceholder(0))
+		s.see(k.when.inPlaceholder(time.Microsecond))
 	}
 	s.readKlogMessage(h, r, k)
 	return true
@@ -136,6 +137,7 @@ func (k *klogLine) lookup() (message, bool) {
 	if len(k.rest) == 0 {
 		return message{}, false
 	}
+	k.whole = k.rest
 	for i := range freeText[k.rest[0]] {
 		f := &freeText[k.rest[0]][i]
 		if rest, ok := after(k.rest, f.prefix); ok {

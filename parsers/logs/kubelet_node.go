@@ -74,7 +74,7 @@ func nodeLine(code, key string) func(*session, *hostState, *record, *klogLine) {
 
 func oldNode(code string) func(*session, *hostState, *record, *klogLine) {
 	return func(s *session, h *hostState, r *record, k *klogLine) {
-		s.emit(h, r, k.time(s, h, r), k.pid, &event.NodeState{Code: code, Message: clip(k.rest, maxMessage)})
+		s.emit(h, r, k.time(s, h, r), k.pid, &event.NodeState{Code: code, Message: clip(k.whole, maxMessage)})
 	}
 }
 
@@ -150,7 +150,7 @@ func oldEvicted(s *session, h *hostState, r *record, k *klogLine) {
 	if !ok || !bytes.Contains(rest, []byte("evicted successfully")) {
 		return
 	}
-	s.emit(h, r, k.time(s, h, r), k.pid, &event.NodeState{Code: event.NodeEviction, Pod: pod, Message: clip(k.rest, maxMessage)})
+	s.emit(h, r, k.time(s, h, r), k.pid, &event.NodeState{Code: event.NodeEviction, Pod: pod, Message: clip(k.whole, maxMessage)})
 }
 
 // oldThrottled reads client-go's "Throttling request took 1.2s, request: GET:…"

@@ -2,6 +2,7 @@ package logs
 
 import (
 	"bytes"
+	"strings"
 	"time"
 
 	"github.com/probe-forensics/probe-forensics/parsers/event"
@@ -85,6 +86,10 @@ func probeLine(o event.Outcome, key string) func(*session, *hostState, *record, 
 		p := &event.ProbeResult{Pod: pod, Container: s.name(ps, "containerName"),
 			Probe: probeType(s.text(ps, "probeType")), Outcome: o}
 		p.Output, p.OutputBytes = output(s.text(ps, key))
+		if out := get(ps, key); out != nil && out.cut && out.kind == quoted {
+			// A half address must not be taken for a whole one.
+			p.Output = strings.TrimRight(p.Output, ">.…") + "…"
+		}
 		if o == event.OutcomeFailed {
 			h.dropDuplicate(r.pid, p)
 		}

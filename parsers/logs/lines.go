@@ -8,8 +8,10 @@ import (
 )
 
 const (
-	// blockSize is how much of a stream is read at once.
-	blockSize = 1 << 20
+	// blockSize is how much of a stream is read at once, firstBlock how much at
+	// first: most files of a bundle are small.
+	blockSize  = 1 << 20
+	firstBlock = 32 << 10
 	// maxLine bounds one physical line. journald cuts at 48 KiB; a JSON entry with
 	// all its fields stays below 1 MiB unless it holds a core dump.
 	maxLine = 1 << 20
@@ -27,6 +29,8 @@ type lineReader struct {
 	base int64
 	eof  bool
 	err  error
+	// filled is set when the last read filled the buffer: there is more to come.
+	filled bool
 
 	// number counts lines from 1; offset is where the current line begins.
 	number, offset int64
@@ -39,7 +43,7 @@ type lineReader struct {
 }
 
 func newLineReader(ctx context.Context, in *Input) *lineReader {
-	return &lineReader{ctx: ctx, r: in.R, buf: make([]byte, 0, blockSize),
+	return &lineReader{ctx: ctx, r: in.R, buf: make([]byte, 0, firstBlock),
 		base: in.FirstOffset, number: max(in.FirstLine-1, 0)}
 }
 
@@ -123,8 +127,8 @@ func (l *lineReader) fill() {
 		l.end = copy(l.buf[:cap(l.buf)], l.buf[l.pos:l.end])
 		l.pos = 0
 	}
-	if cap(l.buf)-l.end < blockSize/4 {
-		grown := make([]byte, l.end, 2*cap(l.buf))
+	if c := cap(l.buf); c-l.end < c/4 || l.filled && c < blockSize {
+		grown := make([]byte, l.end, max(2*c, blockSize/4))
 		copy(grown, l.buf[:l.end])
 		l.buf = grown
 	}
@@ -144,6 +148,7 @@ func (l *lineReader) fill() {
 			return
 		}
 		if n > 0 {
+			l.filled = l.end == len(l.buf)
 			return
 		}
 	}

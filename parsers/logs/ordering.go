@@ -28,6 +28,9 @@ func (o *ordering) see(st event.Stamp) {
 		o.first, o.last, o.firstAt, o.lastAt, o.prevAt = st, st, st.At, st.At, st.At
 		return
 	}
+	if st.Missing != o.first.Missing {
+		return // another clock: messages with a stamp of their own in a bare log
+	}
 	step := st.At.Sub(o.prevAt)
 	o.prevAt = st.At
 	if st.Missing&event.MissingYear != 0 {

@@ -54,5 +54,5 @@ func hasOwnHeader(line []byte) bool {
 	if _, ok := l.parse(line); ok {
 		return true
 	}
-	return false
+	return line[0] == '{' && bytes.Contains(line, []byte(`"msg":`)) && bytes.Contains(line, []byte(`"ts":`))
 }

@@ -3,6 +3,7 @@ package logs
 import (
 	"bytes"
 	"context"
+	"slices"
 	"unicode/utf8"
 
 	"github.com/probe-forensics/probe-forensics/parsers/event"
@@ -123,6 +124,8 @@ type prefixedReader struct {
 	// early are padded lines met before their record: a newest-first export that
 	// was turned round line by line.
 	early [][]byte
+	// wrapWidth is the length of the last line that was broken.
+	wrapWidth int
 }
 
 func readPrefixed(ctx context.Context, in *Input, form prefixForm) error {
@@ -156,7 +159,9 @@ func (p *prefixedReader) step(line []byte) ([]byte, bool) {
 	p.s.handle(&p.rec)
 	p.s.canWait = false
 	if p.s.waiting {
-		return p.wrapped(line)
+		p.hold(line)
+		next, ok := p.l.next()
+		return p.wrapped(next, ok)
 	}
 	return p.l.next()
 }
@@ -184,7 +189,6 @@ func (p *prefixedReader) split(line []byte) bool {
 func (p *prefixedReader) padded(line []byte) ([]byte, bool) {
 	p.hold(line)
 	width := utf8.RuneCount(p.held[:len(p.held)-len(p.rec.msg)])
-	msg := p.rec.msg
 	var pads [][]byte
 	next, ok := p.l.next()
 	for ok && isPad(next, width) && len(pads) < maxBlockLines {
@@ -195,26 +199,34 @@ func (p *prefixedReader) padded(line []byte) ([]byte, bool) {
 		}
 		next, ok = p.l.next()
 	}
-	// A closing " >" that does not follow an opening "=<" belongs to the record
-	// below it.
-	if len(pads) > 0 && !bytes.HasSuffix(msg, []byte("=<")) && bytes.HasPrefix(skipBlanks(pads[0]), []byte(">")) {
-		p.early = pads
-	} else {
-		msg = bytes.Clone(msg)
-		for _, l := range pads {
-			msg = append(append(msg, '\n'), l[min(width, len(l)-len(skipBlanks(l))):]...)
+	// next is handled only after this record, whose slices lie in held.
+	switch {
+	case len(pads) == 0:
+		p.s.canWait, p.s.waiting = true, false
+		p.s.handle(&p.rec)
+		p.s.canWait = false
+		if p.s.waiting {
+			return p.wrapped(next, ok)
 		}
+	case !bytes.HasSuffix(p.rec.msg, []byte("=<")) && bytes.HasPrefix(skipBlanks(pads[0]), []byte(">")):
+		// A closing " >" that does not follow an opening "=<" belongs to the record
+		// below it.
+		p.s.handle(&p.rec)
+		p.early = pads
+	default:
+		p.rec.msg = joinPads(p.rec.msg, pads, width)
+		p.s.handle(&p.rec)
 	}
-	p.rec.msg = msg
-	// next is handled only after this record, and record.host and the like lie in
-	// held, so both stay valid.
-	early := p.early
-	p.s.handle(&p.rec)
-	p.early = early
-	if ok {
-		return peel(next), true
+	return peel(next), ok
+}
+
+// joinPads appends padded lines to a message, without their padding.
+func joinPads(msg []byte, pads [][]byte, width int) []byte {
+	msg = bytes.Clone(msg)
+	for _, l := range pads {
+		msg = append(append(msg, '\n'), l[min(width, len(l)-len(skipBlanks(l))):]...)
 	}
-	return nil, false
+	return msg
 }
 
 // isPad reports whether a line is indented as far as a message column would be.
@@ -228,12 +240,8 @@ func isPad(line []byte, width int) bool {
 func (p *prefixedReader) joinEarly(line []byte) {
 	p.hold(line)
 	width := utf8.RuneCount(p.held[:len(p.held)-len(p.rec.msg)])
-	msg := bytes.Clone(p.rec.msg)
-	for i := len(p.early) - 1; i >= 0; i-- {
-		l := p.early[i]
-		msg = append(append(msg, '\n'), l[min(width, len(l)-len(skipBlanks(l))):]...)
-	}
-	p.rec.msg = msg
+	slices.Reverse(p.early)
+	p.rec.msg = joinPads(p.rec.msg, p.early, width)
 	p.early = p.early[:0]
 }
 
@@ -245,24 +253,29 @@ func (p *prefixedReader) hold(line []byte) {
 	p.split(p.held)
 }
 
-// wrapped tries to complete a record that ends inside a value with the lines
-// behind it: mail programs and tickets break long lines without a mark.
-func (p *prefixedReader) wrapped(line []byte) ([]byte, bool) {
-	p.hold(line)
-	rec := p.rec.own()
-	next, ok := p.l.next()
+// wrapped tries to complete the record in held, which ends inside a value, with
+// the lines behind it: mail programs and tickets break long lines without a
+// mark. Most break at a blank and drop it; lines broken at one and the same
+// width were cut by a terminal, inside words too.
+func (p *prefixedReader) wrapped(next []byte, ok bool) ([]byte, bool) {
+	rec, width := p.rec.own(), len(p.held)
+	rec.second = nil
 	for n := 0; n < 32 && ok; n++ {
 		part := peel(next)
 		var probe record
 		if len(part) == 0 || isBoundary(part) || p.form.split(part, &probe) {
 			break
 		}
+		if width != p.wrapWidth {
+			rec.msg = append(rec.msg, ' ')
+		}
+		p.wrapWidth, width = width, len(part)
 		rec.msg = append(rec.msg, bytes.TrimRight(skipBlanks(part), " ")...)
+		next, ok = p.l.next()
 		p.s.in.Info.Records--
 		p.s.canWait, p.s.waiting = true, false
 		p.s.handle(&rec)
 		p.s.canWait = false
-		next, ok = p.l.next()
 		if !p.s.waiting {
 			return peel(next), ok
 		}
