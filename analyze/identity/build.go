@@ -137,6 +137,11 @@ func (b *Builder) Add(e *event.Event, at event.Nanos) {
 			return
 		}
 		ref := e.Ref
+		if p.Via == "audit" || p.Via == "status-patch" {
+			q := *p
+			q.IPs = firstOfEachFamily(p.IPs)
+			p = &q
+		}
 		f := fact{at: at, ref: ref, id: p.SandboxID, apply: func(pod *Pod) {
 			b.ips[pod] = append(b.ips[pod], ipFact{at: at, ref: ref, p: p, rank: trust(p.Via)})
 		}}

@@ -1,5 +1,11 @@
 package rules
 
+import (
+	"github.com/probe-forensics/probe-forensics/parsers/event"
+	"strings"
+	"time"
+)
+
 var _ = register(Rule{
 	ID: "accept-queue-overflow", Family: FamilyPath, Tier: 2, Rank: 87,
 	Title:      "accept queue full",
@@ -20,3 +26,72 @@ var _ = register(Rule{
 	Explains:   []string{"app-hang", "probe-timeout-too-tight"},
 	Eval:       evalAcceptQueue,
 })
+
+func evalAcceptQueue(c *Case) (v Verdict) {
+	counters := c.listenDrops()
+	silent := c.Silent()
+	queue := c.unserved()
+	if counters.OK() && len(c.TimedOut()) > 0 {
+		v.Satisfied = v.Need(GroupHost, WeightTwoPoints, counters)
+		v.Limit(0.85, "kernel counters or log")
+	}
+	if len(silent) >= 2 && queue.OK() {
+		inside := c.InsidePod(silent)
+		v.Satisfied = v.Need(GroupNodePcap, 0.60, queue)
+		if len(inside) > 0 {
+			v.Need(GroupPodPcap, 0.60, flowFact("The SYNs reach the pod and get no answer there.", inside))
+			v.Limit(0.75, "a capture in the pod")
+		} else {
+			v.Need(GroupTiming, WeightStateLoose, flowFact("From then on the SYNs get no answer.", silent))
+			v.Limit(0.65, "node packets alone")
+		}
+	}
+	if !v.Satisfied {
+		return v
+	}
+	if lost := c.NotInPod(silent); len(lost) > 0 {
+		v.Con(GroupTwoPoints, WeightDirect, flowFact("The SYNs never reached the pod.", lost))
+	}
+	if f := c.HealedByEgress(); f.OK() {
+		v.Con(GroupARP, WeightDirect, f)
+	}
+	v.Ask(MissListenDrops, MissAppLog)
+	return v
+}
+
+// unserved cites connections, shortly before the SYNs went unanswered, that the
+// kernel accepted and the application never served: no byte from it and no close.
+func (c *Case) unserved() Fact {
+	before := c.seconds("accept-queue-overflow", "before")
+	silent := c.Silent()
+	if len(silent) == 0 {
+		return Fact{}
+	}
+	first := silent[0].Conn.Start()
+	f := Fact{}
+	for _, s := range c.servers() {
+		for _, k := range c.Captures.Between(s, first.Add(-before), c.Last) {
+			w := k.Seen().Flow
+			if k.Inside != nil {
+				w = k.Inside.Flow
+			}
+			// A prober that closes gets its FIN acknowledged by the kernel; only the
+			// application can close in turn.
+			if w.SYNACK.Seen() && w.SYNACK.At.Sub(w.SYN.At) < 200*time.Millisecond && w.ACK.Seen() && w.ClientFIN.Seen() && !w.ServerFIN.Seen() && !w.ServerRST.Seen() && !w.Response.Seen() {
+				f.add("Connections were accepted by the kernel and never served or closed by the application.", k.Start(), k.Seen().Ref)
+			}
+		}
+	}
+	return f
+}
+
+// listenDrops cites kernel lines and counters of a full queue.
+func (c *Case) listenDrops() Fact {
+	f := c.nodeState(event.NodeSynFlood)
+	for _, h := range c.Index.Facts {
+		if h.Tool == "nstat" && (strings.Contains(h.Key, "ListenOverflows") || strings.Contains(h.Key, "ListenDrops")) && h.Value != "0" && h.Value != "" {
+			f.add(h.Key+" is "+h.Value+".", 0, h.Ref)
+		}
+	}
+	return f
+}

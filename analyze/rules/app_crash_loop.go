@@ -1,5 +1,11 @@
 package rules
 
+import (
+	"fmt"
+	"github.com/probe-forensics/probe-forensics/parsers/event"
+	"time"
+)
+
 var _ = register(Rule{
 	ID: "app-crash-loop", Family: FamilyApp, Tier: 1, Rank: 100,
 	Title:       "container exits by itself",
@@ -20,3 +26,32 @@ var _ = register(Rule{
 	Explains:   []string{"app-not-listening", "app-slow-start", "app-connection-closed"},
 	Eval:       evalAppCrashLoop,
 })
+
+func evalAppCrashLoop(c *Case) (v Verdict) {
+	window := c.seconds("app-crash-loop", "window")
+	ends := c.ownEnds(c.First.Add(-window), c.Last.Add(time.Minute))
+	back := c.steps(event.ContainerBackOff, "The kubelet backs off restarting the container.", c.First.Add(-window), c.Last.Add(time.Minute))
+	if !back.OK() {
+		back = c.podEvents("BackOff", c.First.Add(-window), c.Last.Add(time.Minute))
+	}
+	if len(ends) == 0 || len(ends) < 2 && !back.OK() {
+		return v
+	}
+	code := -1
+	for _, r := range ends {
+		code = max(code, r.ExitCode)
+	}
+	claim := fmt.Sprintf("%d container runs ended by themselves, no probe and no deletion ended them.", len(ends))
+	if code > 0 {
+		claim = fmt.Sprintf("%d container runs ended by themselves, exit code %d; no probe and no deletion ended them.", len(ends), code)
+	}
+	v.Satisfied = v.Need(GroupStatus, WeightTwoPoints, Fact{Claim: claim, At: ends[0].To, Refs: runRefs(ends), N: len(ends)})
+	v.Sup(GroupKubelet, WeightState, back)
+	v.Sup(GroupAppLog, WeightStateLoose, c.appLog("The container log tells why", "fatal", "panic", "bind-in-use"))
+	if kills := c.probeKills(); len(kills) >= len(ends) {
+		v.Con(GroupKubelet, WeightDirect, Fact{Claim: "The kubelet ended as many runs because a probe failed.", At: kills[0].KilledAt, Refs: runRefs(kills), N: len(kills)})
+	}
+	v.Limit(0.95, "kubelet log and status")
+	v.Ask(MissAppLog)
+	return v
+}

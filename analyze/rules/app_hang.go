@@ -1,5 +1,12 @@
 package rules
 
+import (
+	"fmt"
+	"github.com/probe-forensics/probe-forensics/analyze/probe"
+	"github.com/probe-forensics/probe-forensics/parsers/event"
+	"time"
+)
+
 var _ = register(Rule{
 	ID: "app-hang", Family: FamilyApp, Tier: 1, Rank: 103,
 	Title:      "connection accepted, no response",
@@ -22,3 +29,65 @@ var _ = register(Rule{
 	Explains:   []string{"probe-timeout-too-tight"},
 	Eval:       evalAppHang,
 })
+
+func evalAppHang(c *Case) (v Verdict) {
+	mute := c.Mute()
+	timed := c.TimedOut()
+	if len(timed) == 0 {
+		return v
+	}
+	least := c.Thresholds("app-hang", "min-mute")
+	late := c.answersAfter(timed)
+	switch {
+	case float64(len(mute)) >= least || len(mute) > 0 && len(mute) == len(timed):
+		v.Satisfied = v.Need(GroupNodePcap, WeightTwoPoints, flowFact(fmt.Sprintf("%d attempts got a handshake at once and had their request acknowledged, and no byte came back in time.", len(mute)), mute))
+		if in := c.InsidePod(mute); len(in) > 0 {
+			v.Sup(GroupPodPcap, WeightState, flowFact("The same inside the pod.", in))
+		}
+		if len(mute)*2 < len(timed) {
+			v.Con(GroupTiming, WeightSoft, factOf("Most timed-out attempts did not get as far as a request.", timed))
+		}
+		v.Limit(0.90, "packets show the server's silence, not its reason")
+	default:
+		if old := c.OfClass(probe.ClassHdrTimeout); len(old) > 0 {
+			v.Satisfied = v.Need(GroupKubelet, 0.65, factOf("The text says that the connection stood and no headers came.", old))
+			v.Limit(0.65, "the text alone")
+		} else if amb := c.OfClass(probe.ClassAmbigTimeout); len(amb) > 0 && !c.HasNodeCapture() {
+			v.Satisfied = v.Need(GroupKubelet, 0.45, factOf("The probe timed out; the text does not tell a silent application from a lost SYN.", amb))
+			v.Limit(0.45, "the text alone does not tell a silent application from a lost SYN")
+		}
+		v.Ask(MissNodeCapture)
+	}
+	if !v.Satisfied {
+		return v
+	}
+	if f := c.quietLog(); f.OK() {
+		v.Sup(GroupAppLog, WeightSmell, f)
+	}
+	if len(late) >= 2 && len(late)*2 > len(mute) {
+		v.Con(GroupTiming, WeightSoft, flowFact("Most answers did come, after the timeout.", late))
+	}
+	v.Ask(MissAppLog, MissCPU)
+	return v
+}
+
+// answersAfter returns the timed-out attempts whose response came, too late.
+func (c *Case) answersAfter(timed []*probe.Attempt) []*probe.Attempt {
+	return joined(timed, func(a *probe.Attempt, f *event.Flow) bool {
+		return f.Response.Seen() && f.Response.At >= a.End.Add(-20*time.Millisecond)
+	})
+}
+
+// quietLog cites probe requests that the application logged with a failure code
+// of its own (a proxy's 499: the client went away).
+func (c *Case) quietLog() Fact {
+	f := Fact{}
+	for _, p := range c.Pods {
+		for _, l := range p.AppLogs {
+			if l.Code == "probe-request" && l.Status == 499 {
+				f.add("The access log says that the prober went away: "+oneLine(l.Text), l.At, l.Ref)
+			}
+		}
+	}
+	return f
+}

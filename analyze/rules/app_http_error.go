@@ -1,5 +1,13 @@
 package rules
 
+import (
+	"fmt"
+	"github.com/probe-forensics/probe-forensics/analyze/probe"
+	"github.com/probe-forensics/probe-forensics/parsers/event"
+	"strconv"
+	"strings"
+)
+
 var _ = register(Rule{
 	ID: "app-http-error", Family: FamilyApp, Tier: 1, Rank: 104,
 	Title:       "HTTP status says unhealthy",
@@ -18,3 +26,33 @@ var _ = register(Rule{
 	Precedents: []string{"https://github.com/SREGym/SREGym/issues/50"},
 	Eval:       evalAppHTTPError,
 })
+
+func evalAppHTTPError(c *Case) (v Verdict) {
+	as := c.OfClass(probe.ClassStatus)
+	if len(as) == 0 || c.Share(as) < 0.4 {
+		return v
+	}
+	codes := make(map[int]int)
+	for _, a := range as {
+		codes[a.Status]++
+	}
+	code, n := 0, 0
+	for k, m := range codes {
+		if m > n || m == n && k < code {
+			code, n = k, m
+		}
+	}
+	v.SubReason = strconv.Itoa(code)
+	v.Satisfied = v.Need(GroupKubelet, WeightLiteral, factOf(fmt.Sprintf("%d attempts got HTTP status %d.", n, code), as))
+	seen := joined(as, func(_ *probe.Attempt, f *event.Flow) bool { return f.Status >= 400 })
+	v.Sup(GroupNodePcap, WeightState, flowFact("The exchange with that status is in the capture.", seen))
+	for _, a := range seen {
+		if h := a.Conn.Seen().Flow.ServerHeader; strings.Contains(h, "envoy") {
+			v.Con(GroupNodePcap, WeightSoft, flowFact("A proxy answered: Server: "+h+".", []*probe.Attempt{a}))
+			break
+		}
+	}
+	v.Limit(0.90, "the status names the kind of failure, not its reason")
+	v.Ask(MissAppLog)
+	return v
+}

@@ -1,5 +1,10 @@
 package rules
 
+import (
+	"fmt"
+	"github.com/probe-forensics/probe-forensics/analyze/probe"
+)
+
 var _ = register(Rule{
 	ID: "app-not-listening", Family: FamilyApp, Tier: 1, Rank: 102,
 	Title:      "nothing listens on the probed port",
@@ -21,3 +26,71 @@ var _ = register(Rule{
 	Precedents: []string{"https://github.com/kubernetes/kubernetes/issues/62594", "https://github.com/NetApp/trident/pull/1045"},
 	Eval:       evalAppNotListening,
 })
+
+func evalAppNotListening(c *Case) (v Verdict) {
+	text := c.OfClass(probe.ClassRefused)
+	if len(text) == 0 || c.Share(text) < 0.5 {
+		return v
+	}
+	refused := c.Refused()
+	inside := c.InsidePod(refused)
+	v.Satisfied = v.Need(GroupKubelet, WeightState, factOf(fmt.Sprintf("%d attempts were refused.", len(text)), text))
+	v.Limit(0.65, "the kubelet's text and the node's packets do not tell who refused")
+	if len(refused) > 0 {
+		v.Sup(GroupNodePcap, WeightStateLoose, flowFact("A RST answered the SYN at once.", refused))
+	}
+	if len(inside) > 0 {
+		v.Sup(GroupPodPcap, WeightTwoPoints, flowFact("The RST left the pod itself.", inside))
+		v.Cap, v.CapWhy = 0.90, "a capture in the pod"
+	}
+	if c.NeverAnswered() {
+		v.Sup(GroupTiming, WeightStateLoose, factOf("The port never answered in the data.", text))
+	}
+	if f := c.noListener(); f.OK() {
+		v.Sup(GroupHost, WeightTwoPoints, f)
+		v.Cap, v.CapWhy = 0.90, "the pod's socket list"
+	}
+	if f := c.appLog("The container log tells of its listener", "bind-in-use", "starting"); f.OK() {
+		v.Sup(GroupAppLog, WeightStateLoose, f)
+	}
+	before, after := c.AnsweredInRun()
+	if before.OK() {
+		w := WeightSoft
+		if after.OK() {
+			w = 0.5
+		}
+		v.Con(GroupTiming, w, before)
+		v.Limit(0.60, "the port was served before in the same container run")
+	}
+	if out := c.NotInPod(refused); len(out) > 0 {
+		v.Con(GroupTwoPoints, WeightDirect, flowFact("The connections never reached the pod: something else refused them.", out))
+	}
+	if f := c.HealedByEgress(); f.OK() {
+		v.Con(GroupARP, WeightDirect, f)
+	}
+	if icmp := c.Rejected(); len(icmp)*2 > len(text) {
+		v.Con(GroupNodePcap, WeightDirect, flowFact("The refusal was an ICMP error, not a RST.", icmp))
+	}
+	if c.OtherDoor().OK() {
+		v.Con(GroupNodePcap, WeightDirect, c.OtherDoor())
+	}
+	v.Ask(MissPodCapture, MissListeners, MissAppLog, MissPodRules)
+	return v
+}
+
+// noListener cites a socket list of the pod that lacks the probed port.
+func (c *Case) noListener() Fact {
+	f := Fact{}
+	for _, h := range c.Index.Facts {
+		if h.Tool != "ss" || h.Pod.Name == "" || c.Pod() == nil || h.Pod.Name != c.Pod().Name {
+			continue
+		}
+		for _, s := range c.servers() {
+			if h.Port == int(s.Port()) {
+				return Fact{}
+			}
+		}
+		f.add("The pod's socket list has no listener on the probed port.", 0, h.Ref)
+	}
+	return f
+}

@@ -1,5 +1,14 @@
 package rules
 
+import (
+	"fmt"
+	"github.com/probe-forensics/probe-forensics/analyze/identity"
+	"github.com/probe-forensics/probe-forensics/analyze/incident"
+	"github.com/probe-forensics/probe-forensics/analyze/probe"
+	"github.com/probe-forensics/probe-forensics/parsers/event"
+	"time"
+)
+
 var _ = register(Rule{
 	ID: "app-slow-start", Family: FamilyApp, Tier: 1, Rank: 101,
 	Title:       "application needs time to start",
@@ -20,3 +29,91 @@ var _ = register(Rule{
 	Explains:   []string{"app-not-listening"},
 	Eval:       evalAppSlowStart,
 })
+
+func evalAppSlowStart(c *Case) (v Verdict) {
+	limit := c.seconds("app-slow-start", "max-start")
+	early, late := c.sinceStart(limit)
+	if len(early) == 0 {
+		return v
+	}
+	recovered := Fact{}
+	for _, m := range c.Members {
+		for _, a := range m.Failed {
+			if r := m.Worker.Pod.RunAt(m.Worker.Container, a.End); r != nil {
+				recovered = c.firstServed(recovered, m, r, a.End)
+			}
+		}
+	}
+	kills := c.probeKills()
+	switch {
+	case recovered.OK() && len(late) == 0:
+		v.Need(GroupTiming, 0.65, factOf(fmt.Sprintf("All %d failures lie in the time after a container start and before its first success.", len(early)), early))
+		v.Satisfied = v.Need(GroupKubelet, WeightStateLoose, recovered)
+	case len(kills) > 0 && len(late) == 0 && c.NeverAnswered():
+		v.Satisfied = v.Need(GroupKubelet, WeightState, Fact{Claim: "Runs were killed by a probe before they were ever ready.", At: kills[0].KilledAt, Refs: runRefs(kills), N: len(kills)})
+		v.Need(GroupTiming, WeightStateLoose, factOf("All failures lie in the time after a container start.", early))
+	default:
+		return v
+	}
+	if refused := c.Refused(); len(refused) > 0 {
+		v.Sup(GroupNodePcap, 0.2, flowFact("The port was closed until then.", refused))
+	}
+	v.Sup(GroupAppLog, WeightState, c.appLog("The container log tells of its start", "starting", "listening"))
+	if f := c.OtherPortAnswers(); f.OK() && c.NeverAnswered() {
+		v.Con(GroupNodePcap, WeightDirect, f)
+	}
+	v.Limit(0.80, "kubelet log and status")
+	if f := c.appLog("", "listening"); f.OK() {
+		v.Cap = 0.90
+	}
+	v.Ask(MissAppLog)
+	return v
+}
+
+// sinceStart splits the failed attempts into those between a container start and
+// the first success of that run, and the others.
+func (c *Case) sinceStart(limit time.Duration) (early, late []*probe.Attempt) {
+	for _, m := range c.Members {
+		for _, a := range m.Failed {
+			start := runStart(m.Worker.Pod, m.Worker.Container, a.End)
+			if start == 0 || a.End.Sub(start) > limit || served(m.Worker, start, a.End) {
+				late = append(late, a)
+			} else {
+				early = append(early, a)
+			}
+		}
+	}
+	return early, late
+}
+
+// served reports whether the worker's probe passed in [from, to).
+func served(w *probe.Worker, from, to event.Nanos) bool {
+	for _, a := range w.Attempts {
+		if a.Outcome == event.OutcomeSucceeded && a.End >= from && a.End < to {
+			return true
+		}
+	}
+	for _, r := range w.Pod.Ready {
+		if r.Probe == w.Type && (r.Status == "ready" || r.Status == "started") && r.At >= from && r.At < to {
+			return true
+		}
+	}
+	return false
+}
+
+// firstServed adds the first success of a run after at.
+func (c *Case) firstServed(f Fact, m incident.Member, r *identity.Run, at event.Nanos) Fact {
+	for _, a := range m.Worker.Attempts {
+		if a.Outcome == event.OutcomeSucceeded && a.End > at && (r.To == 0 || a.End <= r.To) && len(a.Refs) > 0 {
+			f.add("The probe passed later in the same container run.", a.End, a.Refs[0])
+			return f
+		}
+	}
+	for _, x := range m.Worker.Pod.Ready {
+		if x.Probe == m.Worker.Type && (x.Status == "ready" || x.Status == "started") && x.At > at && (r.To == 0 || x.At <= r.To) {
+			f.add("The kubelet held the probe for passed later in the same container run.", x.At, x.Ref)
+			return f
+		}
+	}
+	return f
+}

@@ -1,5 +1,13 @@
 package rules
 
+import (
+	"fmt"
+	"github.com/probe-forensics/probe-forensics/analyze/probe"
+	"github.com/probe-forensics/probe-forensics/parsers/event"
+	"slices"
+	"time"
+)
+
 var _ = register(Rule{
 	ID: "arp-unanswered", Family: FamilyL2, Tier: 1, Rank: 72,
 	Title:      "nobody answers ARP for the pod IP",
@@ -20,3 +28,60 @@ var _ = register(Rule{
 	Thresholds: []Threshold{{"requests", 2, "count", "unanswered requests needed"}},
 	Eval:       evalARPUnanswered,
 })
+
+func evalARPUnanswered(c *Case) (v Verdict) {
+	un := c.ARPUnanswered()
+	if float64(un.N) < c.Thresholds("arp-unanswered", "requests") {
+		if as := c.OfClass(probe.ClassNoRoute); len(as) > 0 && !c.HasNodeCapture() {
+			v.Need(GroupKubelet, 0.45, factOf("\"no route to host\": either ARP for the pod failed or an ICMP error answered.", as))
+			v.Satisfied = true
+			v.Limit(0.45, "the text alone does not tell a missing neighbour from a REJECT")
+			v.Ask(MissNodeCapture, MissL2Tables)
+		}
+		return v
+	}
+	v.Satisfied = v.Need(GroupARP, 0.80, un)
+	waiting := 0
+	for _, a := range c.Failed() {
+		if a.JoinReason == "arp-pending" {
+			waiting++
+		}
+	}
+	if waiting > 0 {
+		v.Sup(GroupNodePcap, WeightState, factOf(fmt.Sprintf("%d failed attempts put no SYN on the wire while ARP was pending.", waiting), c.Failed()))
+	}
+	if as := c.OfClass(probe.ClassNoRoute); len(as) > 0 {
+		v.Sup(GroupKubelet, WeightClass, factOf("\"no route to host\" after about three seconds is what failed ARP prints.", as))
+	}
+	if f := c.nodeState(event.NodeLinkDown, event.NodeNeighbourFull); f.OK() {
+		v.Sup(GroupKernel, WeightState, f)
+	}
+	if ans := c.ARPAnswered(); ans.OK() && ans.N > un.N {
+		v.Con(GroupARP, WeightDirect, ans)
+	}
+	if as := c.Rejected(); len(as) > 0 {
+		v.Con(GroupNodePcap, WeightDirect, flowFact("An ICMP error answered the SYN.", as))
+	}
+	if wrong, _ := c.WrongMAC(); len(wrong) > 0 && float64(len(wrong)) >= c.Share(wrong)*float64(len(c.Failed()))/2 && waiting < len(wrong) {
+		v.Con(GroupNodePcap, WeightSoft, flowFact("Most SYNs left, to another MAC than the pod's: the entry was stale, not missing.", wrong))
+	}
+	v.Limit(0.85, "packets of the node")
+	v.Ask(MissL2Tables)
+	return v
+}
+
+// nodeState cites facts about the node with one of the codes around the
+// incident.
+func (c *Case) nodeState(codes ...string) Fact {
+	f := Fact{}
+	n := c.Index.Node(c.Node)
+	if n == nil {
+		return f
+	}
+	for _, s := range n.States {
+		if slices.Contains(codes, s.Code) && s.At >= c.First.Add(-2*time.Minute) && s.At <= c.Last.Add(2*time.Minute) {
+			f.add(oneLine(s.Message), s.At, s.Ref)
+		}
+	}
+	return f
+}

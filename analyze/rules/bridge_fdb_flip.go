@@ -1,5 +1,10 @@
 package rules
 
+import (
+	"github.com/probe-forensics/probe-forensics/parsers/event"
+	"time"
+)
+
 var _ = register(Rule{
 	ID: "bridge-fdb-flip", Family: FamilyL2, Tier: 1, Rank: 70,
 	Title:      "bridge forwarded to the wrong port",
@@ -20,3 +25,55 @@ var _ = register(Rule{
 	Explains:   []string{"arp-conflict"},
 	Eval:       evalBridgeFDBFlip,
 })
+
+func evalBridgeFDBFlip(c *Case) (v Verdict) {
+	silent := c.Silent()
+	refused := c.Refused()
+	wrong, _ := c.WrongMAC()
+	lost := c.NotInPod(silent)
+	misled := c.NotInPod(refused)
+	heal := c.HealedByEgress()
+	switch {
+	case len(wrong) > 0 && len(wrong)*2 > len(silent):
+		// The frame was addressed to another MAC: the bridge did as it was told.
+		return v
+	case len(misled) >= 2:
+		v.Satisfied = v.Need(GroupTwoPoints, WeightTwoPoints, flowFact("Frames to the pod's MAC were on the bridge and never reached the pod: its entry in the forwarding table pointed elsewhere.", misled))
+		// Something answered in the pod's place, so a second owner is the larger story.
+		v.Limit(0.75, "a second stack answered; the forwarding entry is how the frames got there")
+	case len(lost) >= 2 && heal.OK():
+		v.Satisfied = v.Need(GroupTwoPoints, WeightTwoPoints, flowFact("Frames to the pod were on the bridge and never reached the pod.", lost))
+		v.Need(GroupTiming, WeightState, heal)
+		v.Limit(0.95, "located by two capture points")
+	case heal.OK() && len(silent) > 0:
+		v.Satisfied = v.Need(GroupTiming, 0.65, heal)
+		v.Limit(0.65+0.1*float64(min(heal.N-1, 1)), "healing by a frame from the pod, seen on the node only")
+	case heal.OK() && len(refused) > 0:
+		v.Satisfied = v.Need(GroupTiming, 0.55, heal)
+		v.Limit(0.55, "a silent wrong port could not have answered")
+	default:
+		return v
+	}
+	if f := c.ownAddress(); f.OK() {
+		v.Sup(GroupKernel, WeightState, f)
+	}
+	if in := c.InsidePod(silent); len(in) > 0 && len(in) == len(silent) {
+		v.Con(GroupPodPcap, WeightDirect, flowFact("The pod saw every one of the SYNs.", in))
+	}
+	v.Ask(MissL2Tables, MissVethCapture, MissPodCapture, MissBeforeAfter)
+	return v
+}
+
+// ownAddress cites the kernel's complaint about a frame with the node's own
+// address.
+func (c *Case) ownAddress() Fact {
+	f := Fact{}
+	if n := c.Index.Node(c.Node); n != nil {
+		for _, s := range n.States {
+			if s.Code == event.NodeOwnAddress && s.At >= c.First.Add(-time.Minute) && s.At <= c.Last.Add(time.Minute) {
+				f.add("The kernel received a frame with its own address: "+oneLine(s.Message), s.At, s.Ref)
+			}
+		}
+	}
+	return f
+}

@@ -1,5 +1,11 @@
 package rules
 
+import (
+	"github.com/probe-forensics/probe-forensics/parsers/event"
+	"strings"
+	"time"
+)
+
 var _ = register(Rule{
 	ID: "cni-add-failed", Family: FamilyCNI, Tier: 1, Rank: 41,
 	Title:       "CNI ADD failed",
@@ -14,3 +20,55 @@ var _ = register(Rule{
 	Precedents:  []string{"https://github.com/aws/amazon-vpc-cni-k8s/issues/59", "https://github.com/cilium/cilium/issues/38313"},
 	Eval:        evalCNIAddFailed,
 })
+
+func evalCNIAddFailed(c *Case) (v Verdict) {
+	f := c.sandboxFailures(func(s string) bool {
+		return strings.Contains(s, "failed to setup network for sandbox") || strings.Contains(s, "failed (add)") || strings.Contains(s, "networkPlugin cni failed") ||
+			strings.Contains(s, "to CNI network") || strings.Contains(s, "cni plugin not initialized") || strings.Contains(s, "NetworkPluginNotReady") ||
+			strings.Contains(s, "network is not ready") || strings.Contains(s, "no networks found in /etc/cni/net.d") || strings.Contains(s, "failed to assign an IP address")
+	})
+	if f.OK() {
+		v.Satisfied = v.Need(GroupKubelet, WeightLiteral, f)
+		v.Sup(GroupRuntime, WeightState, c.runtimeFailures())
+	} else if n := c.nodeState(event.NodeNetworkNotReady); n.OK() && len(c.States) > 0 {
+		v.Satisfied = v.Need(GroupKubelet, WeightTwoPoints, n)
+	}
+	if len(c.Failed()) > 0 && v.Satisfied {
+		// The network did come up: probes ran.
+		v.Con(GroupTiming, WeightSoft, factOf("Probes ran in the window, so a sandbox existed.", c.Failed()))
+	}
+	v.Limit(0.95, "the error is logged literally")
+	v.Ask(MissRuntimeLog)
+	return v
+}
+
+// sandboxFailures cites failed sandbox creations whose error satisfies is.
+func (c *Case) sandboxFailures(is func(string) bool) Fact {
+	f := Fact{}
+	for _, p := range c.Pods {
+		for _, s := range p.SandboxSteps {
+			if s.Op == event.SandboxFailed && is(s.Message) && s.At >= c.First.Add(-2*time.Minute) && s.At <= c.Last.Add(2*time.Minute) {
+				f.add("Sandbox creation failed: "+oneLine(s.Message), s.At, s.Ref)
+			}
+		}
+		for _, e := range p.Events {
+			if e.Reason == "FailedCreatePodSandBox" && is(e.Message) && e.Last.At >= c.First.Add(-2*time.Minute) && e.First.At <= c.Last.Add(2*time.Minute) {
+				f.add("Sandbox creation failed: "+oneLine(e.Message), e.At, e.Ref)
+			}
+		}
+	}
+	return f
+}
+
+// runtimeFailures cites the runtime's own lines about failed sandboxes.
+func (c *Case) runtimeFailures() Fact {
+	f := Fact{}
+	for _, p := range c.Pods {
+		for _, s := range p.SandboxSteps {
+			if s.Op == event.SandboxFailed && s.Attempt >= 0 {
+				f.add("The runtime reports the failure.", s.At, s.Ref)
+			}
+		}
+	}
+	return f
+}

@@ -1,5 +1,10 @@
 package rules
 
+import (
+	"github.com/probe-forensics/probe-forensics/analyze/identity"
+	"github.com/probe-forensics/probe-forensics/analyze/incident"
+)
+
 var _ = register(Rule{
 	ID: "cni-add-slow", Family: FamilyCNI, Tier: 1, Rank: 42,
 	Title:       "CNI ADD took long",
@@ -19,3 +24,22 @@ var _ = register(Rule{
 	},
 	Eval: evalCNIAddSlow,
 })
+
+func evalCNIAddSlow(c *Case) (v Verdict) {
+	for _, s := range c.States {
+		if s.Code != incident.StateSandboxSlow {
+			continue
+		}
+		v.Satisfied = v.Need(GroupRuntime, 0.80, Fact{Claim: oneLine(s.Text) + ".", At: s.At, Refs: cite(s.Refs...), N: 1})
+		for _, p := range c.Pods {
+			for _, r := range p.Runs {
+				if r.From >= s.To && len(r.Refs) > 0 {
+					v.Sup(GroupStatus, 0.2, Fact{Claim: "The container started only after that.", At: r.From, Refs: runRefs([]identity.Run{r}), N: 1})
+				}
+			}
+		}
+		v.Limit(0.85, "the runtime's log")
+		v.Ask(MissRuntimeLog)
+	}
+	return v
+}

@@ -1,5 +1,11 @@
 package rules
 
+import (
+	"fmt"
+	"github.com/probe-forensics/probe-forensics/analyze/probe"
+	"github.com/probe-forensics/probe-forensics/parsers/event"
+)
+
 var _ = register(Rule{
 	ID: "conntrack-invalid-asymmetric", Family: FamilyPath, Tier: 2, Rank: 83,
 	Title:       "the reply was dropped on its way back",
@@ -16,3 +22,39 @@ var _ = register(Rule{
 	Explains:    []string{"probe-timeout-too-tight"},
 	Eval:        evalConntrackInvalid,
 })
+
+func evalConntrackInvalid(c *Case) (v Verdict) {
+	half := c.HalfOpen()
+	if float64(len(half)) < c.Thresholds("conntrack-invalid-asymmetric", "min-half-open") {
+		return v
+	}
+	v.Satisfied = v.Need(GroupNodePcap, 0.70, flowFact(fmt.Sprintf("%d attempts: the pod answered the SYN at once, and the prober never took the SYN-ACK.", len(half)), half))
+	var both, again []*probe.Attempt
+	for _, a := range half {
+		if a.Conn.Inside != nil && a.Conn.Node != nil {
+			both = append(both, a)
+		}
+		if f := a.Conn.Seen().Flow; f.SYNACKs > 1 || f.SYNs > 1 {
+			again = append(again, a)
+		}
+	}
+	if len(both) > 0 {
+		v.Sup(GroupTwoPoints, 0.70, flowFact("Node and pod capture both hold the SYN, and the SYN-ACK left the pod.", both))
+	}
+	if len(again) > 0 {
+		v.Sup(GroupTiming, WeightStateLoose, flowFact("SYN and SYN-ACK are repeated: neither side gets further.", again))
+	}
+	if f := c.nodeState(event.NodeMartian); f.OK() {
+		v.Sup(GroupKernel, WeightState, f)
+	}
+	if n := len(c.TimedOut()); len(half)*2 < n {
+		v.Con(GroupPodPcap, WeightSoft, factOf("Most timed-out attempts look different.", c.TimedOut()))
+	}
+	if len(both) > 0 {
+		v.Limit(0.90, "node and pod capture")
+	} else {
+		v.Limit(0.70, "one capture point")
+	}
+	v.Ask(MissNodeRules, MissKernelLog)
+	return v
+}

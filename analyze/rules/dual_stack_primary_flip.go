@@ -1,5 +1,11 @@
 package rules
 
+import (
+	"github.com/probe-forensics/probe-forensics/analyze/identity"
+	"github.com/probe-forensics/probe-forensics/analyze/probe"
+	"github.com/probe-forensics/probe-forensics/parsers/event"
+)
+
 var _ = register(Rule{
 	ID: "dual-stack-primary-flip", Family: FamilyIdentity, Tier: 2, Rank: 65,
 	Title:       "pod IP changed address family",
@@ -19,3 +25,67 @@ var _ = register(Rule{
 	Explains:   []string{"app-not-listening", "kubelet-restart"},
 	Eval:       evalDualStackFlip,
 })
+
+func evalDualStackFlip(c *Case) (v Verdict) {
+	for _, p := range c.Pods {
+		var v6, v4 []*probe.Attempt
+		for _, a := range c.Failed() {
+			if s := a.Server(); s.IsValid() && a.Worker.Pod == p {
+				if s.Addr().Is4() {
+					v4 = append(v4, a)
+				} else {
+					v6 = append(v6, a)
+				}
+			}
+		}
+		failing, is4 := v6, false
+		if len(v4) > len(v6) {
+			failing, is4 = v4, true
+		}
+		if len(failing) == 0 {
+			continue
+		}
+		other := c.otherFamilyServed(p, is4)
+		if !other.OK() {
+			continue
+		}
+		v.Satisfied = v.Need(GroupTiming, 0.55, other)
+		v.Need(GroupKubelet, WeightStateLoose, factOf("The failing attempts go to the other address family.", failing))
+		if len(p.StatusIPs) > 0 && p.StatusIPs[0].Is4() == is4 && len(p.StatusIPs) > 1 {
+			v.Sup(GroupStatus, 0.2, Fact{Claim: "status.podIP is of the failing family; the pod has both.", Refs: cite(p.Snapshot), N: 1})
+		}
+		window := c.seconds("dual-stack-primary-flip", "restart-window")
+		if n := c.Index.Node(c.Node); n != nil {
+			for _, s := range n.States {
+				if s.Code == event.NodeKubeletStarted && s.At <= c.First.Add(window) && s.At >= c.First.Add(-window) {
+					v.Sup(GroupNodePcap, WeightState, Fact{Claim: "The kubelet was restarted just then: it sorts a pod's addresses by the node's first family.", At: s.At, Refs: cite(s.Ref), N: 1})
+					break
+				}
+			}
+		}
+		if len(c.servers()) > 1 && len(p.Sandboxes) > 1 && p.Sandboxes[len(p.Sandboxes)-1].From > c.First {
+			v.Con(GroupRuntime, WeightSoft, Fact{Claim: "A new sandbox was made in between.", Refs: cite(p.Sandboxes[len(p.Sandboxes)-1].Refs...), N: 1})
+		}
+		v.Limit(0.85, "kubelet log and objects")
+		v.Ask(MissListeners)
+		return v
+	}
+	return v
+}
+
+// otherFamilyServed cites successes of the same workload's probes on the other
+// address family: of this pod, or of the pod of the same name before it.
+func (c *Case) otherFamilyServed(p *identity.Pod, failing4 bool) Fact {
+	f := Fact{}
+	for _, w := range c.Probes.Workers {
+		if w.Pod.Namespace != p.Namespace || w.Pod.Name != p.Name {
+			continue
+		}
+		for _, a := range w.Attempts {
+			if s := a.Server(); a.Outcome == event.OutcomeSucceeded && s.IsValid() && s.Addr().Is4() != failing4 && a.End < c.Last && len(a.Refs) > 0 {
+				f.add("The same workload's probe passed on "+s.String()+", the other address family.", a.End, a.Refs[0])
+			}
+		}
+	}
+	return f
+}

@@ -1,5 +1,15 @@
 package rules
 
+import (
+	"fmt"
+	"github.com/probe-forensics/probe-forensics/analyze/identity"
+	"github.com/probe-forensics/probe-forensics/parsers/event"
+	"net/netip"
+	"slices"
+	"strings"
+	"time"
+)
+
 var _ = register(Rule{
 	ID: "duplicate-pod-ip", Family: FamilyIdentity, Tier: 1, Rank: 60,
 	Title:      "two network stacks own the pod's IP",
@@ -23,3 +33,139 @@ var _ = register(Rule{
 	Explains:   []string{"bridge-fdb-flip", "arp-conflict"},
 	Eval:       evalDuplicatePodIP,
 })
+
+func evalDuplicatePodIP(c *Case) (v Verdict) {
+	refused := c.Refused()
+	strong := false
+	if out := c.NotInPod(refused); len(out) >= 2 {
+		strong = v.Need(GroupTwoPoints, WeightTwoPoints, flowFact(fmt.Sprintf("%d connections were refused on the node while the capture inside the pod saw nothing of them: another stack answered for the IP.", len(out)), out))
+	}
+	if f := c.OtherDoor(); f.OK() {
+		strong = v.Need(GroupNodePcap, 0.75, f) || strong
+	}
+	if f := c.TwoOwners(); f.OK() {
+		v.Need(GroupStatus, WeightLiteral, f)
+		v.Limit(0.90, "two objects claim the IP; packets were not needed")
+		strong = true
+	}
+	if f := c.localOnNode(); f.OK() {
+		strong = v.Need(GroupHost, WeightLiteral, f) || strong
+	}
+	two := c.TwoMACs()
+	if two.OK() {
+		v.Need(GroupARP, 0.80, two)
+		if !strong {
+			v.Limit(0.80, "two MACs answer, and no capture in the pod")
+		}
+		strong = true
+	}
+	heal := c.HealedByEgress()
+	if heal.OK() && len(refused) > 0 {
+		v.Need(GroupTiming, 0.65, heal)
+		if !strong {
+			v.Limit(0.65, "healing by a frame from the pod is the only sign")
+		}
+	}
+	v.Satisfied = strong || heal.OK() && len(refused) > 0
+	if !v.Satisfied {
+		return v
+	}
+	if before, after := c.AnsweredInRun(); before.OK() && after.OK() {
+		v.Sup(GroupKubelet, WeightStateLoose, before.Say("The probe succeeded before and after in one container run."))
+	} else if c.NeverAnswered() && !strong {
+		v.Con(GroupKubelet, WeightDirect, factOf("The probed port never answered.", c.Failed()[:1]))
+	}
+	if in := c.InsidePod(refused); len(in) > 0 && len(in) == len(refused) {
+		v.Con(GroupPodPcap, WeightDirect, flowFact("The pod itself saw and refused every one of the connections.", in))
+	}
+	v.Limit(0.95, "located by two capture points")
+	v.Ask(MissVethCapture, MissPodCapture, MissL2Tables, MissIPAM)
+	return v
+}
+
+// OtherDoor tells whether refusals left through another interface than the
+// pod's handshakes, in a capture that names interfaces.
+func (c *Case) OtherDoor() Fact {
+	own := make(map[string]event.Ref)
+	for _, m := range c.Members {
+		for _, a := range m.Worker.Attempts {
+			if a.Conn == nil || a.Failed() {
+				continue
+			}
+			for _, s := range a.Conn.Sightings {
+				if f := s.Flow; f.SYNACK.Seen() && len(f.AnswerInterfaces) > 0 {
+					own[f.AnswerInterfaces[0]] = s.Ref
+				}
+			}
+		}
+	}
+	if len(own) == 0 {
+		return Fact{}
+	}
+	f := Fact{}
+	for _, a := range c.Refused() {
+		for _, s := range a.Conn.Sightings {
+			if len(s.Flow.AnswerInterfaces) == 0 {
+				continue
+			}
+			if _, ok := own[s.Flow.AnswerInterfaces[0]]; !ok {
+				f.add("Refusals came in through interface "+s.Flow.AnswerInterfaces[0]+", the pod's handshakes through another one.", s.Flow.ServerRST.At, s.Ref)
+			}
+		}
+	}
+	return f
+}
+
+// TwoOwners tells of another running pod that held the probed IP at the same
+// time, by sources that know.
+func (c *Case) TwoOwners() Fact {
+	least := c.seconds("duplicate-pod-ip", "overlap")
+	for _, p := range c.Pods {
+		if p.HostNetwork {
+			continue
+		}
+		for _, s := range c.servers() {
+			for _, h := range c.Index.Holders(s.Addr(), c.First) {
+				if h.Pod == p || h.Pod.UID == p.UID || h.Interval.State != identity.Held || h.Interval.To != 0 && h.Interval.To.Sub(c.First) < least {
+					continue
+				}
+				mine := slices.ContainsFunc(c.Index.Holders(s.Addr(), c.First), func(o identity.Holder) bool {
+					return o.Pod == p && o.Interval.State == identity.Held
+				})
+				if !mine || len(h.Interval.Sources) == 0 {
+					continue
+				}
+				return Fact{Claim: fmt.Sprintf("Pod %s held %s at the same time.", h.Pod.PodRef, s.Addr()), At: c.First, N: 1,
+					Refs: cite(h.Interval.Sources[0].Ref, p.Snapshot)}
+			}
+		}
+	}
+	return Fact{}
+}
+
+// TwoMACs tells whether two MACs answered for the probed IP at the same time:
+// both spoke for it after the other had begun. A re-created sandbox or a reused
+// address changes the MAC once and for all.
+func (c *Case) TwoMACs() Fact {
+	for _, s := range c.servers() {
+		ms := c.owners(s.Addr(), c.First.Add(-time.Minute), c.Last.Add(time.Minute))
+		for i := range ms {
+			for _, m := range ms[i+1:] {
+				if ms[i].last > m.first {
+					return Fact{Claim: fmt.Sprintf("Two MACs speak for %s at the same time: %s and %s.", s.Addr(), ms[i].mac, m.mac), At: m.first, Refs: cite(ms[i].ref, m.ref), N: 2}
+				}
+			}
+		}
+	}
+	return Fact{}
+}
+
+// localOnNode tells whether the node itself owns the probed IP.
+func (c *Case) localOnNode() Fact {
+	for _, f := range c.Index.Facts {
+		if f.Tool == "ip-route" && strings.HasPrefix(f.Value, "local") && slices.ContainsFunc(c.servers(), func(s netip.AddrPort) bool { return s.Addr() == f.IP }) {
+			return Fact{Claim: "The node routes " + f.IP.String() + " to itself: " + oneLine(f.Value), Refs: cite(f.Ref), N: 1}
+		}
+	}
+	return Fact{}
+}

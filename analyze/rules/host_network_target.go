@@ -1,5 +1,12 @@
 package rules
 
+import (
+	"fmt"
+	"github.com/probe-forensics/probe-forensics/analyze/identity"
+	"slices"
+	"time"
+)
+
 var _ = register(Rule{
 	ID: "host-network-target", Family: FamilyIdentity, Tier: 2, Rank: 66,
 	Title:       "host network: a node-level fact decides",
@@ -15,3 +22,61 @@ var _ = register(Rule{
 	Explains:    []string{"app-crash-loop", "app-not-listening", "app-http-error"},
 	Eval:        evalHostNetworkTarget,
 })
+
+func evalHostNetworkTarget(c *Case) (v Verdict) {
+	for _, p := range c.Pods {
+		if !p.HostNetwork {
+			continue
+		}
+		v.Need(GroupSpec, WeightStateLoose, Fact{Claim: "The pod uses the host network: its probes go to the node's address.", Refs: cite(p.Snapshot), N: 1})
+		if f := c.appLog("The container log says", "bind-in-use"); f.OK() {
+			v.Satisfied = v.Need(GroupAppLog, 0.75, f)
+		}
+		if f := c.samePort(p); f.OK() {
+			v.Satisfied = v.Need(GroupStatus, 0.60, f)
+		}
+		if f := c.nodeAddressGone(p); f.OK() {
+			v.Satisfied = v.Need(GroupHost, 0.60, f)
+		}
+		if ends := c.ownEnds(c.First.Add(-10*time.Minute), c.Last.Add(time.Minute)); len(ends) > 0 {
+			v.Sup(GroupKubelet, WeightStateLoose, Fact{Claim: "Its container ends by itself.", At: ends[0].To, Refs: runRefs(ends), N: len(ends)})
+		}
+		v.Limit(0.85, "objects and container log")
+		v.Ask(MissAppLog, MissListeners)
+		return v
+	}
+	return v
+}
+
+// samePort cites another hostNetwork pod of the node that declares a port of
+// this one.
+func (c *Case) samePort(p *identity.Pod) Fact {
+	f := Fact{}
+	for _, o := range c.Index.Pods {
+		if o == p || o.UID == p.UID || !o.HostNetwork || o.Node != p.Node || o.Terminal() {
+			continue
+		}
+		for _, k := range p.Containers {
+			for _, q := range k.Ports {
+				if yes, _ := declared(o, q.Number); yes && q.Number != 0 {
+					f.add(fmt.Sprintf("Pod %s uses the host network of the same node and the same port %d.", o.PodRef, q.Number), o.Created, o.Snapshot)
+				}
+			}
+		}
+	}
+	return f
+}
+
+// nodeAddressGone tells whether the probed address is no longer the node's.
+func (c *Case) nodeAddressGone(p *identity.Pod) Fact {
+	n := c.Index.Node(p.Node)
+	if n == nil || len(n.Addresses) == 0 {
+		return Fact{}
+	}
+	for _, s := range c.servers() {
+		if !slices.Contains(n.Addresses, s.Addr()) {
+			return Fact{Claim: "The probed address " + s.Addr().String() + " is not among the node's addresses: they changed under the pod.", Refs: cite(n.SeenRef, p.Snapshot), N: 1}
+		}
+	}
+	return Fact{}
+}

@@ -1,5 +1,9 @@
 package rules
 
+import (
+	"strings"
+)
+
 var _ = register(Rule{
 	ID: "ip-pool-exhausted", Family: FamilyCNI, Tier: 1, Rank: 40,
 	Title:       "no pod IP left",
@@ -15,3 +19,25 @@ var _ = register(Rule{
 	Explains:    []string{"cni-add-failed", "cni-add-slow"},
 	Eval:        evalIPPool,
 })
+
+func evalIPPool(c *Case) (v Verdict) {
+	f := c.sandboxFailures(func(s string) bool {
+		return strings.Contains(s, "no IP addresses available") || strings.Contains(s, "No free IPs") || strings.Contains(s, "no more addresses") ||
+			strings.Contains(s, "IPAM allocated only 0") || strings.Contains(s, "no available IP")
+	})
+	if f.OK() {
+		v.Satisfied = v.Need(GroupKubelet, WeightLiteral, f)
+		v.Sup(GroupRuntime, WeightState, c.runtimeFailures())
+	} else if f = c.sandboxFailures(func(s string) bool { return strings.Contains(s, "failed to assign an IP address") }); f.OK() {
+		// Printed as well while the address daemon starts or an interface attaches.
+		v.Need(GroupKubelet, WeightStateLoose, f)
+		v.SubReason = "ipam-not-ready"
+		v.Limit(0.60, "the same text is printed while the address management starts")
+		v.Ask(MissIPAM)
+	}
+	if len(c.Failed()) > 0 && v.Satisfied {
+		v.Con(GroupTiming, WeightSoft, factOf("Probes ran in the window, so the pod had an address then.", c.Failed()))
+	}
+	v.Limit(0.95, "the error is logged literally")
+	return v
+}

@@ -1,5 +1,10 @@
 package rules
 
+import (
+	"github.com/probe-forensics/probe-forensics/analyze/probe"
+	"strings"
+)
+
 var _ = register(Rule{
 	ID: "mesh-redirect-dead-port", Family: FamilyMesh, Tier: 2, Rank: 91,
 	Title:      "redirected to a port nobody listens on",
@@ -20,3 +25,59 @@ var _ = register(Rule{
 	Explains:   []string{"app-not-listening"},
 	Eval:       evalMeshRedirect,
 })
+
+func evalMeshRedirect(c *Case) (v Verdict) {
+	refused := c.Refused()
+	text := c.OfClass(probe.ClassRefused, probe.ClassReset)
+	mesh := c.Mesh()
+	before, after := c.AnsweredInRun()
+	if len(text) == 0 || !mesh.OK() && !before.OK() {
+		return v
+	}
+	in := c.InsidePod(refused)
+	redirect := c.redirectRule()
+	if !mesh.OK() && len(in) == 0 && !redirect.OK() {
+		// Without a mark of a mesh, only a pod that refuses what it served before
+		// leaves room for a redirect in its own namespace.
+		return v
+	}
+	v.Need(GroupKubelet, WeightStateLoose, factOf("Refused.", text))
+	v.Sup(GroupTiming, WeightStateLoose, before)
+	v.Sup(GroupPodPcap, 0.2, flowFact("The RST left the pod itself, which served the port before on the same IP.", in))
+	v.Satisfied = before.OK() || redirect.OK()
+	if redirect.OK() {
+		v.Need(GroupHost, 0.75, redirect)
+	}
+	if mesh.OK() {
+		v.Sup(GroupSpec, WeightStateLoose, mesh)
+		v.Limit(0.70, "a redirect is only seen in the pod's rules")
+	} else {
+		v.Limit(0.55, "no mark of a mesh; a redirect is only seen in the pod's rules")
+	}
+	if redirect.OK() {
+		v.Cap = 0.80
+	}
+	if f := c.HealedByEgress(); f.OK() {
+		v.Con(GroupARP, WeightDirect, f)
+	}
+	if out := c.NotInPod(refused); len(out) > 0 {
+		v.Con(GroupTwoPoints, WeightDirect, flowFact("The connections never reached the pod.", out))
+	}
+	if icmp := c.Rejected(); len(icmp) > 0 {
+		v.Con(GroupNodePcap, WeightDirect, flowFact("An ICMP error answered.", icmp))
+	}
+	_ = after
+	v.Ask(MissPodRules, MissListeners, MissProxyLog)
+	return v
+}
+
+// redirectRule cites a REDIRECT rule from a dump of the pod's rules.
+func (c *Case) redirectRule() Fact {
+	f := Fact{}
+	for _, h := range c.Index.Facts {
+		if (h.Tool == "iptables" || h.Tool == "nft") && strings.Contains(h.Value, "REDIRECT") && (c.Pod() != nil && h.Pod.Name == c.Pod().Name) {
+			f.add("The pod's rules redirect: "+oneLine(h.Value), 0, h.Ref)
+		}
+	}
+	return f
+}

@@ -1,5 +1,13 @@
 package rules
 
+import (
+	"fmt"
+	"github.com/probe-forensics/probe-forensics/analyze/probe"
+	"github.com/probe-forensics/probe-forensics/parsers/event"
+	"slices"
+	"time"
+)
+
 var _ = register(Rule{
 	ID: "packet-loss-latency", Family: FamilyPath, Tier: 2, Rank: 85,
 	Title:       "loss or delay on the path",
@@ -16,3 +24,58 @@ var _ = register(Rule{
 	Explains:    []string{"probe-timeout-too-tight"},
 	Eval:        evalPacketLoss,
 })
+
+func evalPacketLoss(c *Case) (v Verdict) {
+	timed := c.TimedOut()
+	if len(timed) == 0 {
+		return v
+	}
+	limit := time.Duration(c.Thresholds("packet-loss-latency", "late-handshake") * float64(time.Millisecond))
+	late := c.LateHandshakes(limit)
+	between := c.between()
+	lost := joined(timed, func(_ *probe.Attempt, f *event.Flow) bool { return silent(f) })
+	switch {
+	case len(late) >= 2:
+		v.Satisfied = v.Need(GroupNodePcap, 0.70, flowFact(fmt.Sprintf("%d handshakes took longer than %s on a path that takes microseconds.", len(late), limit), late))
+	case len(late)+c.repeated() >= 2 && between.OK():
+		v.Satisfied = v.Need(GroupNodePcap, WeightState, flowFact("Single SYNs or SYN-ACKs were lost; repeats of other attempts got through.", slices.Concat(late, lost)))
+	default:
+		return v
+	}
+	if between.OK() {
+		v.Sup(GroupTiming, WeightState, between.Say("Attempts succeeded in between: the loss is sporadic."))
+	}
+	if n := c.repeated(); n > 0 {
+		v.Sup(GroupPodPcap, 0.2, Fact{Claim: fmt.Sprintf("%d connections repeated a SYN or a SYN-ACK before they succeeded.", n), Refs: cite(c.repeats()...), N: n})
+	}
+	if half := c.HalfOpen(); len(half)*2 > len(timed) {
+		v.Con(GroupTwoPoints, WeightDirect, flowFact("Prompt SYN-ACKs were never taken by the prober: they are dropped, not late.", half))
+	}
+	if wrong, _ := c.WrongMAC(); len(wrong)*2 > len(timed) {
+		v.Con(GroupARP, WeightDirect, flowFact("The SYNs went to a MAC that is not the pod's.", wrong))
+	}
+	if c.HasPodCapture() {
+		v.Limit(0.90, "node and pod capture")
+	} else {
+		v.Limit(0.75, "node packets alone")
+		v.Ask(MissPodCapture)
+	}
+	v.Ask(MissKernelLog, MissCPU)
+	return v
+}
+
+// repeats cites connections to the probed targets that needed a second SYN or
+// SYN-ACK and then completed.
+func (c *Case) repeats() []event.Ref {
+	var refs []event.Ref
+	for _, s := range c.servers() {
+		for _, k := range c.Captures.Between(s, c.First.Add(-time.Minute), c.Last.Add(time.Minute)) {
+			if f := k.Seen().Flow; f.SYNACK.Seen() && (f.SYNs > 1 || f.SYNACKs > 1) && f.ACK.Seen() {
+				refs = append(refs, k.Seen().Ref)
+			}
+		}
+	}
+	return refs
+}
+
+func (c *Case) repeated() int { return len(c.repeats()) }

@@ -1,5 +1,10 @@
 package rules
 
+import (
+	"fmt"
+	"github.com/probe-forensics/probe-forensics/analyze/probe"
+)
+
 var _ = register(Rule{
 	ID: "pod-terminating", Family: FamilyMeta, Tier: 1, Rank: 1,
 	Title:       "pod was being deleted",
@@ -16,3 +21,22 @@ var _ = register(Rule{
 	Explains:    []string{"app-not-listening", "app-hang", "app-http-error", "app-connection-closed", "app-crash-loop"},
 	Eval:        evalPodTerminating,
 })
+
+func evalPodTerminating(c *Case) (v Verdict) {
+	failed := c.Failed()
+	var after []*probe.Attempt
+	var del Fact
+	for _, a := range failed {
+		if p := a.Worker.Pod; p.DeletedAt != 0 && a.End >= p.DeletedAt {
+			after = append(after, a)
+			del.add("The pod was being deleted.", p.DeletedAt, p.DeletedRef)
+		}
+	}
+	if len(failed) == 0 || c.Share(after) < c.Thresholds("pod-terminating", "share") {
+		return v
+	}
+	v.Satisfied = v.Need(GroupKubelet, WeightLiteral, del)
+	v.Sup(GroupTiming, WeightState, factOf(fmt.Sprintf("%d of %d failures came after that; readiness goes on while a pod ends.", len(after), len(failed)), after))
+	v.Limit(0.95, "deletion and failures stand in one log")
+	return v
+}

@@ -1,5 +1,13 @@
 package rules
 
+import (
+	"fmt"
+	"github.com/probe-forensics/probe-forensics/analyze/identity"
+	"github.com/probe-forensics/probe-forensics/parsers/event"
+	"slices"
+	"time"
+)
+
 var _ = register(Rule{
 	ID: "policy-drop", Family: FamilyPath, Tier: 1, Rank: 81,
 	Title:      "a rule silently dropped the probes",
@@ -26,3 +34,108 @@ var _ = register(Rule{
 	Explains: []string{"probe-timeout-too-tight"},
 	Eval:     evalPolicyDrop,
 })
+
+func evalPolicyDrop(c *Case) (v Verdict) {
+	silent := c.Silent()
+	unsent := c.Unsent()
+	timed := c.TimedOut()
+	drop := c.nodeState(event.NodePolicyDrop)
+	policy := c.policies()
+	if len(timed) == 0 {
+		return v
+	}
+	if len(silent)+len(unsent) == 0 {
+		// Only text: a policy that began when the failures began is all there can be.
+		if c.HasNodeCapture() || !policy.OK() && !drop.OK() {
+			return v
+		}
+		v.Need(GroupKubelet, WeightClass, factOf("The probes time out.", timed))
+		v.Satisfied = true
+		v.Sup(GroupAPI, WeightStateLoose, policy)
+		v.Sup(GroupKernel, 0.85, drop)
+		v.Limit(0.60, "no packets")
+		if drop.OK() {
+			v.Cap = 0.90
+		}
+		v.Ask(MissNodeCapture, MissPodCapture, MissPolicies)
+		return v
+	}
+	lost := c.NotInPod(silent)
+	inside := c.InsidePod(silent)
+	heal := c.HealedByEgress()
+	un := c.ARPUnanswered()
+	wrong, _ := c.WrongMAC()
+	share := float64(len(silent)+len(unsent)) / float64(len(timed))
+	if share < 0.7 || un.N >= 2 || heal.OK() {
+		return v
+	}
+	v.Need(GroupNodePcap, WeightState, flowFact(fmt.Sprintf("%d failed attempts: the SYN and its repeats got no answer of any kind.", len(silent)), silent))
+	if len(silent) == 0 {
+		v.Need(GroupNodePcap, WeightState, factOf(fmt.Sprintf("%d failed attempts put no SYN on the wire although the capture covers them: something on the node swallowed it.", len(unsent)), unsent))
+	}
+	v.Sup(GroupARP, WeightStateLoose, c.ARPAnswered())
+	queue := c.unserved()
+	switch {
+	case drop.OK():
+		v.Satisfied = v.Need(GroupKernel, 0.85, drop)
+		v.Limit(0.90, "a drop log names it")
+	case len(lost) >= 2:
+		v.Satisfied = v.Need(GroupTwoPoints, 0.60, flowFact("The SYNs were on the node side and not inside the pod.", lost))
+		v.Limit(0.69, "no policy or drop log in the inputs")
+		if policy.OK() {
+			v.Sup(GroupAPI, WeightState, policy)
+			v.Cap = 0.95
+		}
+	case len(inside) >= 2 && !queue.OK():
+		v.Satisfied = v.Need(GroupPodPcap, WeightState, flowFact("The SYNs reached the pod's interface, and no handshake without data came before the silence: a rule inside the pod's namespace swallows them.", inside))
+		v.Limit(0.69, "no rule dump or drop log in the inputs")
+	case policy.OK():
+		v.Satisfied = true
+		v.Sup(GroupAPI, WeightState, policy)
+		v.Limit(0.75, "a policy selects the pod, and the node's packets fit")
+	default:
+		v.Satisfied = true
+		v.Limit(0.60, "node packets alone do not say who dropped them")
+	}
+	if other := c.OtherPortAnswers(); other.OK() {
+		v.Sup(GroupTiming, 0.2, other)
+	}
+	if ok := c.between(); ok.OK() && ok.N*4 > len(timed) {
+		v.Con(GroupTiming, WeightSoft, ok)
+	}
+	if queue.OK() {
+		v.Con(GroupPodPcap, WeightSoft, queue)
+	}
+	if len(wrong)*2 > len(silent) && len(wrong) > 0 {
+		v.Con(GroupARP, WeightDirect, flowFact("The SYNs went to a MAC that is not the pod's.", wrong))
+	}
+	v.Ask(MissPodRules, MissNodeRules, MissPolicies, MissKernelLog)
+	if !c.HasPodCapture() {
+		v.Ask(MissPodCapture)
+	}
+	return v
+}
+
+// between returns successes of the failing probes inside the failure window.
+func (c *Case) between() Fact {
+	f := Fact{}
+	for _, a := range c.Successes(c.First, c.Last) {
+		f.add("Attempts succeeded inside the failure window.", a.End, a.Refs[0])
+	}
+	return f
+}
+
+// policies cites network policies of the pods' namespaces, those that begin
+// within ten minutes before the failures first.
+func (c *Case) policies() Fact {
+	f := Fact{}
+	for _, o := range c.Index.Objects {
+		if o.ObjectKind != "NetworkPolicy" || !slices.ContainsFunc(c.Pods, func(p *identity.Pod) bool { return p.Namespace == o.Namespace }) {
+			continue
+		}
+		if o.Created != 0 && o.Created <= c.First.Add(5*time.Second) && c.First.Sub(o.Created) < 10*time.Minute {
+			f.add("NetworkPolicy "+o.Namespace+"/"+o.Name+" was created shortly before the failures began.", o.Created, o.Ref)
+		}
+	}
+	return f
+}

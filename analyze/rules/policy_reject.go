@@ -1,5 +1,11 @@
 package rules
 
+import (
+	"fmt"
+	"github.com/probe-forensics/probe-forensics/analyze/probe"
+	"github.com/probe-forensics/probe-forensics/parsers/event"
+)
+
 var _ = register(Rule{
 	ID: "policy-reject", Family: FamilyPath, Tier: 2, Rank: 82,
 	Title:      "a rule rejected the probes",
@@ -21,3 +27,71 @@ var _ = register(Rule{
 	Explains:   []string{"app-not-listening"},
 	Eval:       evalPolicyReject,
 })
+
+func evalPolicyReject(c *Case) (v Verdict) {
+	if icmp := c.Rejected(); len(icmp) > 0 {
+		e := icmp[0].Conn.Seen().Flow.ICMP
+		f := Fact{At: e.At, N: len(icmp), Claim: fmt.Sprintf("ICMP type %d code %d from %s quotes the SYN of %d failed attempts.", e.Type, e.Code, e.From, len(icmp))}
+		for _, a := range icmp {
+			s := a.Conn.Seen()
+			f.Refs = append(f.Refs, event.Ref{Stream: s.Ref.Stream, Packet: s.Flow.ICMP.Packet})
+		}
+		f.Refs = cite(f.Refs...)
+		v.Satisfied = v.Need(GroupNodePcap, WeightLiteral, f)
+		if e.From == icmp[0].Conn.Server.Addr() {
+			v.Sup(GroupARP, 0.2, c.ARPAnswered())
+		}
+		v.Limit(0.90, "an ICMP error on the wire")
+		v.Ask(MissPodRules, MissPolicies)
+		return v
+	}
+	refused := c.Refused()
+	if len(refused) == 0 {
+		if as := c.OfClass(probe.ClassNoRoute); len(as) > 0 && !c.HasNodeCapture() {
+			v.Need(GroupKubelet, 0.45, factOf("\"no route to host\": either an ICMP error answered or ARP for the pod failed.", as))
+			v.Satisfied = true
+			v.Limit(0.45, "the text alone does not tell a REJECT from a missing neighbour")
+			v.Ask(MissNodeCapture, MissPodRules)
+		}
+		return v
+	}
+	// A RST made by a rule equals that of a closed port. What speaks for a rule is a
+	// port that was served before and after in one container run.
+	before, after := c.AnsweredInRun()
+	if !before.OK() {
+		return v
+	}
+	v.Need(GroupNodePcap, WeightClass, flowFact("Refused by RST although the container ran on.", refused))
+	v.Satisfied = true
+	v.Sup(GroupKubelet, WeightStateLoose, before)
+	v.Sup(GroupTiming, 0.2, after)
+	if f := c.rejectedNeighbours(); f.OK() {
+		v.Sup(GroupTwoPoints, WeightState, f)
+	}
+	if len(c.NotInPod(refused)) >= 2 && !c.HealedByEgress().OK() {
+		v.Sup(GroupPodPcap, WeightStateLoose, flowFact("The pod did not see the connections.", c.NotInPod(refused)))
+	}
+	if f := c.HealedByEgress(); f.OK() {
+		v.Con(GroupTiming, WeightDirect, f)
+	}
+	v.Limit(0.50, "a RST made by a rule looks like a closed port")
+	v.Ask(MissPodRules, MissListeners)
+	return v
+}
+
+// rejectedNeighbours cites ICMP rejects of other pods on the node that began at
+// the same time: one change of rules may stand behind both.
+func (c *Case) rejectedNeighbours() Fact {
+	near := c.seconds("policy-reject", "same-start")
+	f := Fact{}
+	for _, i := range c.Incidents {
+		if i == c.Incident || i.Node != c.Node || i.First.Sub(c.First) > near || c.First.Sub(i.First) > near {
+			continue
+		}
+		o := Case{Incident: i, Index: c.Index, Captures: c.Captures, Probes: c.Probes}
+		for _, a := range o.Rejected() {
+			f.add("Another pod of the node is rejected with ICMP since the same moment.", a.End, a.Conn.Seen().Ref)
+		}
+	}
+	return f
+}

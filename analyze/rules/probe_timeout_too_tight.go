@@ -1,5 +1,10 @@
 package rules
 
+import (
+	"fmt"
+	"time"
+)
+
 var _ = register(Rule{
 	ID: "probe-timeout-too-tight", Family: FamilyConfig, Tier: 1, Rank: 110,
 	Title:       "timeoutSeconds too tight",
@@ -15,3 +20,29 @@ var _ = register(Rule{
 	Thresholds:  []Threshold{{"near", 0.7, "ratio", "share of the timeout from which a response time counts as close to it"}, {"min-late", 2, "count", "late answers needed"}},
 	Eval:        evalTimeoutTooTight,
 })
+
+func evalTimeoutTooTight(c *Case) (v Verdict) {
+	timed := c.TimedOut()
+	if len(timed) == 0 {
+		return v
+	}
+	late := c.LateAnswers()
+	if float64(len(late)) >= c.Thresholds("probe-timeout-too-tight", "min-late") {
+		v.Satisfied = v.Need(GroupNodePcap, 0.75, flowFact(fmt.Sprintf("%d attempts were answered correctly, after the prober had given up.", len(late)), late))
+		if len(late)*2 < len(timed) {
+			v.Con(GroupTiming, WeightSoft, factOf("Most timed-out attempts were never answered.", timed))
+		}
+		v.Limit(0.90, "packets")
+	}
+	for _, m := range c.Members {
+		if m.Worker.Timeout > 0 && m.Worker.Timeout <= time.Second && len(m.Failed) > 0 && !m.Worker.Pod.Snapshot.IsZero() {
+			v.Sup(GroupSpec, WeightSmell, Fact{Claim: "timeoutSeconds is " + secs(m.Worker.Timeout) + ": one lost packet is a failed attempt.", Refs: cite(m.Worker.Pod.Snapshot), N: 1})
+			break
+		}
+	}
+	if len(late) == 0 {
+		v.OnlyContributes = true
+	}
+	v.Ask(MissNodeCapture, MissAppLog)
+	return v
+}

@@ -1,5 +1,15 @@
 package rules
 
+import (
+	"fmt"
+	"github.com/probe-forensics/probe-forensics/analyze/identity"
+	"github.com/probe-forensics/probe-forensics/analyze/probe"
+	"github.com/probe-forensics/probe-forensics/parsers/event"
+	"net/netip"
+	"slices"
+	"time"
+)
+
 var _ = register(Rule{
 	ID: "sandbox-recreated-ip-changed", Family: FamilyIdentity, Tier: 1, Rank: 50,
 	Title:      "pod sandbox re-created, IP changed",
@@ -22,3 +32,118 @@ var _ = register(Rule{
 	Explains:   []string{"stale-status-ip", "app-slow-start", "app-not-listening", "arp-unanswered", "probe-timeout-too-tight", "app-crash-loop"},
 	Eval:       evalSandboxRecreated,
 })
+
+func evalSandboxRecreated(c *Case) (v Verdict) {
+	window := c.seconds("sandbox-recreated-ip-changed", "window")
+	for _, s := range c.SandboxChanges() {
+		if s.newAt < c.First.Add(-window) || s.newAt > c.Last.Add(window) || !s.oldIP.IsValid() || !s.newIP.IsValid() || s.oldIP == s.newIP {
+			continue
+		}
+		runtime := c.sandboxNamedByRuntime(s)
+		group, weight := GroupKubelet, 0.60
+		if runtime {
+			group, weight = GroupRuntime, WeightTwoPoints
+		}
+		v.Satisfied = v.Need(group, weight, Fact{At: s.newAt, Refs: cite(slices.Concat(s.old.Refs, s.new.Refs)...),
+			Claim: fmt.Sprintf("The pod kept its UID and got a new sandbox: IP %s became %s.", s.oldIP, s.newIP)})
+		var old, fresh, after []*probe.Attempt
+		for _, a := range c.Failed() {
+			switch server := a.Server(); {
+			case server.Addr() == s.oldIP:
+				old = append(old, a)
+			case server.Addr() == s.newIP:
+				fresh = append(fresh, a)
+			}
+			if a.End >= s.newAt.Add(-window/4) {
+				after = append(after, a)
+			}
+		}
+		if len(old) > 0 && len(fresh) > 0 {
+			v.Sup(GroupTiming, WeightState, factOf("Failed attempts of one pod name both IPs.", append(old[:1:1], fresh...)))
+		} else if len(after) > 0 {
+			v.Sup(GroupTiming, WeightStateLoose, factOf("Failures follow the change of the sandbox.", after))
+		}
+		if len(after) == 0 {
+			v.Con(GroupTiming, WeightDirect, factOf("Every failure lies well before the change of the sandbox.", c.Failed()))
+		}
+		if why := c.sandboxLoss(s); why.OK() {
+			v.Sup(GroupKubelet, WeightState, why)
+		}
+		if !runtime {
+			v.Limit(0.75, "without the runtime's log the sandbox ids rest on the kubelet's events")
+			v.Ask(MissRuntimeLog)
+		}
+		v.Limit(0.95, "kubelet and runtime logs together")
+		return v
+	}
+	return c.sandboxLostOnly()
+}
+
+// sandboxNamedByRuntime reports whether the runtime's own log names the new
+// sandbox.
+func (c *Case) sandboxNamedByRuntime(s sandboxChange) bool {
+	return slices.ContainsFunc(s.pod.SandboxSteps, func(st identity.SandboxStep) bool {
+		return st.Op == event.SandboxCreated && st.SandboxID == s.new.ID
+	})
+}
+
+// sandboxLoss cites what the kubelet says about the loss of the old sandbox.
+func (c *Case) sandboxLoss(s sandboxChange) Fact {
+	f := Fact{}
+	for _, st := range s.pod.SandboxSteps {
+		if st.Op == event.SandboxLost && st.At >= s.newAt.Add(-time.Minute) && st.At <= s.newAt.Add(time.Second) {
+			f.add("The kubelet found no ready sandbox and started a new one.", st.At, st.Ref)
+		}
+	}
+	for _, e := range s.pod.Events {
+		if e.Reason == "SandboxChanged" && e.Last.At >= s.newAt.Add(-time.Minute) {
+			f.add("Event SandboxChanged.", e.At, e.Ref)
+		}
+	}
+	return f
+}
+
+// sandboxLostOnly judges pods whose sandbox was lost but whose sandboxes and IPs
+// no input tells: two IPs in the outputs of one UID are then the evidence.
+func (c *Case) sandboxLostOnly() (v Verdict) {
+	for _, p := range c.Pods {
+		var lost Fact
+		for _, st := range p.SandboxSteps {
+			if st.Op == event.SandboxLost && st.At >= c.First.Add(-2*time.Minute) && st.At <= c.Last.Add(time.Minute) {
+				lost.add("The kubelet found no ready sandbox and started a new one.", st.At, st.Ref)
+			}
+		}
+		if !lost.OK() {
+			lost = c.podEvents("SandboxChanged", c.First.Add(-2*time.Minute), c.Last.Add(time.Minute))
+		}
+		if !lost.OK() {
+			continue
+		}
+		byIP := make(map[string][]*probe.Attempt)
+		var ips []string
+		for _, a := range c.Failed() {
+			if s := a.Server(); s.IsValid() && a.Worker.Pod == p {
+				k := s.Addr().String()
+				if byIP[k] == nil {
+					ips = append(ips, k)
+				}
+				byIP[k] = append(byIP[k], a)
+			}
+		}
+		v.Need(GroupKubelet, WeightState, lost)
+		if len(ips) >= 2 {
+			v.Satisfied = v.Need(GroupTiming, 0.6, factOf("Failed attempts of one pod UID name two IPs: "+ips[0]+" and "+ips[1]+".", []*probe.Attempt{byIP[ips[0]][0], byIP[ips[1]][0]}))
+			if netip.MustParseAddr(ips[0]).Is4() != netip.MustParseAddr(ips[1]).Is4() {
+				v.Satisfied = false
+			}
+		} else if len(p.Sandboxes) >= 2 {
+			v.Satisfied = true
+			v.Sup(GroupTiming, WeightStateLoose, factOf("Failures surround the change of the sandbox.", c.Failed()))
+			v.Limit(0.60, "no input tells the IP of the old or of the new sandbox")
+		}
+		v.Limit(0.75, "kubelet log or events alone")
+		v.Ask(MissRuntimeLog, MissKubeletV4, MissAudit)
+		return v
+	}
+	return v
+}

@@ -1,5 +1,11 @@
 package rules
 
+import (
+	"fmt"
+	"github.com/probe-forensics/probe-forensics/parsers/event"
+	"slices"
+)
+
 var _ = register(Rule{
 	ID: "stale-neighbour", Family: FamilyL2, Tier: 2, Rank: 61,
 	Title:       "neighbour entry of the IP's previous owner",
@@ -19,3 +25,40 @@ var _ = register(Rule{
 	Explains:   []string{"ip-reused", "arp-unanswered", "probe-timeout-too-tight"},
 	Eval:       evalStaleNeighbour,
 })
+
+func evalStaleNeighbour(c *Case) (v Verdict) {
+	wrong, own := c.WrongMAC()
+	if len(wrong) < 2 && (len(wrong) == 0 || len(wrong)*2 < len(c.TimedOut())) {
+		return v
+	}
+	used := wrong[0].Conn.Seen().Flow.SYNDstMAC
+	v.Satisfied = v.Need(GroupNodePcap, 0.70, flowFact(fmt.Sprintf("%d attempts sent their SYNs to %s; the pod's own MAC is %s.", len(wrong), used, own.mac), wrong))
+	v.Sup(GroupARP, WeightState, Fact{Claim: fmt.Sprintf("%s speaks for the IP.", own.mac), At: own.first, Refs: cite(own.ref), N: 1})
+	if f := c.macOfFormer(used); f.OK() {
+		v.Sup(GroupStatus, WeightState, f)
+	}
+	if len(wrong)*2 < len(c.TimedOut()) {
+		v.Con(GroupTiming, WeightSoft, factOf("Most timed-out attempts look different.", c.TimedOut()))
+	}
+	v.Limit(0.85, "packets and the pods' history")
+	v.Ask(MissL2Tables)
+	return v
+}
+
+// macOfFormer tells whether the MAC belonged to an earlier holder of the probed
+// IP.
+func (c *Case) macOfFormer(mac event.MAC) Fact {
+	for _, s := range c.servers() {
+		for _, p := range c.Index.PodsWith(s.Addr()) {
+			if slices.Contains(c.Pods, p) {
+				continue
+			}
+			for _, m := range c.podMACs(p, s.Addr()) {
+				if m.mac == mac && m.first < c.First {
+					return Fact{Claim: fmt.Sprintf("%s is the MAC of %s, which held %s before.", mac, p.PodRef, s.Addr()), At: m.first, Refs: cite(m.ref), N: 1}
+				}
+			}
+		}
+	}
+	return Fact{}
+}
