@@ -315,6 +315,17 @@ func (r *run) couldNot() []string {
 	} else if !kubelet {
 		out = append(out, "no kubelet log: attempts are known from events only, which under-count")
 	}
+	bygone := 0
+	for _, w := range r.probes.Workers {
+		if incident.Bygone(w.Pod, r.probes) {
+			for _, a := range w.Attempts {
+				bygone += int(max(a.Count, 1))
+			}
+		}
+	}
+	if bygone > 0 {
+		out = append(out, fmt.Sprintf("%d failed attempts of earlier pods of the same names are known from events only and were not judged", bygone))
+	}
 	if !packets {
 		out = append(out, "no packet capture: successful attempts and everything below HTTP could not be checked")
 	}

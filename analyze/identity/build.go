@@ -36,6 +36,7 @@ type fact struct {
 	ref   event.Ref
 	apply func(*Pod)
 	add   bool // a SyncLoop ADD: the start of an incarnation
+	end   bool // DELETE or REMOVE: the end of one
 	id    string
 }
 
@@ -89,7 +90,7 @@ func (b *Builder) Add(e *event.Event, at event.Nanos) {
 		if b.repeat(e, at, p.Op.String()+p.Pod.String()+p.Pod.UID) {
 			return
 		}
-		b.to(p.Pod, fact{at: at, ref: e.Ref, add: p.Op == event.SyncAdd, apply: func(pod *Pod) { pod.sync(p, at, e.Ref, e.Node) }}, e.Node)
+		b.to(p.Pod, fact{at: at, ref: e.Ref, add: p.Op == event.SyncAdd, end: p.Op == event.SyncDelete || p.Op == event.SyncRemove, apply: func(pod *Pod) { pod.sync(p, at, e.Ref, e.Node) }}, e.Node)
 	case *event.ProbeState:
 		if b.repeat(e, at, p.Probe.String()+p.Status+p.Pod.String()) {
 			return
@@ -459,27 +460,52 @@ func (b *Builder) resolveNamed() {
 		slices.SortFunc(pods, func(p, q *Pod) int {
 			return cmp.Or(cmp.Compare(start(p), start(q)), strings.Compare(p.UID, q.UID))
 		})
-		starts := make([]event.Nanos, len(pods))
-		for i, p := range pods {
-			starts[i] = start(p)
-			// The ADD line names the pod before any record with its UID.
-			for _, f := range facts {
-				if f.add && f.at <= starts[i] && starts[i].Sub(f.at) < 5*time.Minute && (i == 0 || f.at > pods[i-1].First) {
-					starts[i] = f.at
-					break
-				}
-			}
-		}
 		slices.SortStableFunc(facts, func(f, g fact) int { return cmp.Or(cmp.Compare(f.at, g.at), f.ref.Compare(g.ref)) })
+		starts := incarnations(pods, facts)
 		for _, f := range facts {
 			i := len(pods) - 1
-			for f.at != 0 && i > 0 && f.at < starts[i] {
+			// The API's creation time has whole seconds, cut off: an end in that second is
+			// that of the pod before.
+			slack := event.Nanos(0)
+			if f.end {
+				slack = event.Nanos(time.Second)
+			}
+			for f.at != 0 && i > 0 && f.at < starts[i]+slack {
 				i--
+				slack = 0
 			}
 			f.apply(pods[i])
 		}
 	}
 	b.named = nil
+}
+
+// incarnations returns when each of the pods of one name began: the SyncLoop ADD
+// line nearest to its creation, else its creation, else its first record. facts
+// are in time order.
+func incarnations(pods []*Pod, facts []fact) []event.Nanos {
+	starts := make([]event.Nanos, len(pods))
+	for i, p := range pods {
+		starts[i] = start(p)
+		var before, after event.Nanos
+		for _, f := range facts {
+			if !f.add || i > 0 && f.at <= starts[i-1] {
+				continue
+			}
+			if f.at <= starts[i] && starts[i].Sub(f.at) < 5*time.Minute {
+				before = f.at
+			} else if f.at > starts[i] && after == 0 && p.Created != 0 && f.at.Sub(p.Created) < 5*time.Second {
+				after = f.at
+			}
+		}
+		switch {
+		case after != 0:
+			starts[i] = after
+		case before != 0 && p.Created == 0:
+			starts[i] = before
+		}
+	}
+	return starts
 }
 
 // start is the earliest time a pod can have existed. Created has whole seconds.

@@ -29,7 +29,7 @@ func Build(s *probe.Set) []*Incident {
 	var order []*identity.Pod
 	for _, w := range s.Workers {
 		es := episodes(w)
-		if len(es) == 0 {
+		if len(es) == 0 || Bygone(w.Pod, s) {
 			continue
 		}
 		if _, ok := byPod[w.Pod]; !ok {
@@ -42,6 +42,23 @@ func Build(s *probe.Set) []*Incident {
 	}
 	sortIncidents(all)
 	return all
+}
+
+// Bygone reports whether a pod is known from old events alone while a later pod
+// bears its name: the inputs hold nothing to judge it by. Its failures are
+// counted, not explained.
+func Bygone(p *identity.Pod, s *probe.Set) bool {
+	if !p.Snapshot.IsZero() || len(p.Steps)+len(p.SandboxSteps)+len(p.Ready) > 0 {
+		return false
+	}
+	later := false
+	for _, w := range s.Workers {
+		if w.Pod == p && slices.ContainsFunc(w.Attempts, func(a *probe.Attempt) bool { return a.Source != "event" }) {
+			return false
+		}
+		later = later || w.Pod != p && w.Pod.Namespace == p.Namespace && w.Pod.Name == p.Name && w.Pod.First > p.First
+	}
+	return later
 }
 
 // episode is a run of failures of one worker.

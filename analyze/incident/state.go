@@ -27,6 +27,9 @@ func States(x *identity.Index, s *probe.Set, incs []*Incident) []*Incident {
 	var out []*Incident
 	usual := usualSandboxTime(x)
 	for _, p := range x.Pods {
+		if Bygone(p, s) {
+			continue
+		}
 		if i := sandboxState(p, usual[p.Node]); i != nil {
 			out = append(out, i)
 		}

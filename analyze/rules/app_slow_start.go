@@ -62,6 +62,12 @@ func evalAppSlowStart(c *Case) (v Verdict) {
 	if f := c.OtherPortAnswers(); f.OK() && c.NeverAnswered() {
 		v.Con(GroupNodePcap, WeightDirect, f)
 	}
+	if mute := c.Silent(); len(mute) > 0 {
+		v.Con(GroupPodPcap, WeightDirect, flowFact("SYNs stayed unanswered: a port that is not open yet refuses.", mute))
+	}
+	if c.Share(c.TimedOut()) > 0.5 {
+		v.Limit(0.50, "the probes timed out; an application that has not started refuses")
+	}
 	v.Limit(0.80, "kubelet log and status")
 	if f := c.appLog("", "listening"); f.OK() {
 		v.Cap = 0.90

@@ -35,14 +35,37 @@ func (c *Case) Rejected() []*probe.Attempt {
 	return joined(c.Failed(), func(_ *probe.Attempt, f *event.Flow) bool { return f.ICMP.Seen() && !f.SYNACK.Seen() })
 }
 
-// Silent returns the attempts whose SYNs got no answer of any kind where they
-// were seen.
+// Silent returns the attempts whose SYNs got no answer of any kind in time where
+// they were seen. A dial that goes on after the prober gave up may be answered
+// much later, when the obstacle is gone: such an answer follows a repeated SYN at
+// once and does not count. An answer that is merely slow does.
 func (c *Case) Silent() []*probe.Attempt {
-	return joined(c.Failed(), func(_ *probe.Attempt, f *event.Flow) bool { return silent(f) })
+	return joined(c.Failed(), func(a *probe.Attempt, f *event.Flow) bool { return silent(a, f) })
 }
 
-func silent(f *event.Flow) bool {
-	return f.SYN.Seen() && !f.SYNACK.Seen() && !f.ServerRST.Seen() && !f.ICMP.Seen() && !f.Response.Seen()
+func silent(a *probe.Attempt, f *event.Flow) bool {
+	in := func(m event.Mark) bool { return m.Seen() && m.At <= a.End }
+	if !f.SYN.Seen() || in(f.SYNACK) || in(f.ServerRST) || in(f.ICMP.Mark) || in(f.Response) {
+		return false
+	}
+	return !f.SYNACK.Seen() || answersRepeat(f)
+}
+
+// answersRepeat reports whether the SYN-ACK came right after a repeated SYN: the
+// earlier ones were lost or dropped, not delayed.
+func answersRepeat(f *event.Flow) bool {
+	return f.SYNACK.Seen() && len(f.SYNTimes) > 1 && sinceSYN(f) < 20*time.Millisecond
+}
+
+// sinceSYN is how long after the latest SYN before it the SYN-ACK came.
+func sinceSYN(f *event.Flow) time.Duration {
+	last := f.SYN.At
+	for _, t := range f.SYNTimes {
+		if t <= f.SYNACK.At {
+			last = max(last, t)
+		}
+	}
+	return f.SYNACK.At.Sub(last)
 }
 
 // Mute returns the attempts that got a handshake and an acknowledged request but
@@ -55,30 +78,36 @@ func (c *Case) Mute() []*probe.Attempt {
 }
 
 // LateAnswers returns the attempts whose answer came after the prober had given
-// up: a SYN-ACK later than the timeout, or a response later than it.
+// up, yet before its next turn: later ones tell when an obstacle went away, not
+// how slow the target is.
 func (c *Case) LateAnswers() []*probe.Attempt {
-	return joined(c.Failed(), func(a *probe.Attempt, f *event.Flow) bool {
-		late := f.SYN.At.Add(cmp.Or(a.Worker.Timeout, time.Second))
-		return a.Class.Timeout() && (f.SYNACK.Seen() && f.SYNACK.At > late.Add(-20*time.Millisecond) || f.Response.Seen() && f.Response.At >= late.Add(-20*time.Millisecond))
+	return joined(c.TimedOut(), func(a *probe.Attempt, f *event.Flow) bool {
+		timeout := cmp.Or(a.Worker.Timeout, time.Second)
+		from, to := f.SYN.At.Add(timeout-20*time.Millisecond), f.SYN.At.Add(max(cmp.Or(a.Worker.Period, 10*time.Second), 3*timeout))
+		late := func(m event.Mark) bool { return m.Seen() && m.At >= from && m.At <= to }
+		return late(f.SYNACK) && !answersRepeat(f) || late(f.Response)
 	})
 }
 
-// LateHandshakes returns the attempts whose SYN-ACK came later than limit.
+// LateHandshakes returns the attempts whose SYN-ACK was under way for longer
+// than limit, repeats of the SYN set aside.
 func (c *Case) LateHandshakes(limit time.Duration) []*probe.Attempt {
 	return joined(c.Failed(), func(a *probe.Attempt, f *event.Flow) bool {
-		return f.SYNACK.Seen() && f.SYNACK.At.Sub(f.SYN.At) > limit
+		return f.SYNACK.Seen() && f.SYNACK.At.Sub(f.SYN.At) > limit && !answersRepeat(f) && f.SYNACK.At.Sub(f.SYN.At) < 10*time.Second
 	})
 }
 
 // HalfOpen returns the attempts whose SYN-ACK was prompt where it was seen, yet
-// the prober never completed the handshake: it did not get it.
+// the prober did not complete the handshake in time: it did not get it.
 func (c *Case) HalfOpen() []*probe.Attempt {
-	prompt := func(f *event.Flow) bool {
-		return f.SYNACK.Seen() && f.SYNACK.At.Sub(f.SYN.At) < 200*time.Millisecond && !f.ACK.Seen() && !f.Request.Seen() && !f.ClientFIN.Seen()
-	}
 	return joined(c.Failed(), func(a *probe.Attempt, f *event.Flow) bool {
-		return prompt(f) || a.Conn.Inside != nil && prompt(a.Conn.Inside.Flow) && !f.ACK.Seen()
+		return halfOpen(a, f) || a.Conn.Inside != nil && halfOpen(a, a.Conn.Inside.Flow)
 	})
+}
+
+func halfOpen(a *probe.Attempt, f *event.Flow) bool {
+	in := func(m event.Mark) bool { return m.Seen() && m.At <= a.End }
+	return in(f.SYNACK) && f.SYNACK.At.Sub(f.SYN.At) < 200*time.Millisecond && !in(f.ACK) && !in(f.Request)
 }
 
 // Unsent returns the attempts for which a covering node capture holds no SYN

@@ -2,7 +2,6 @@ package rules
 
 import (
 	"fmt"
-	"github.com/probe-forensics/probe-forensics/analyze/probe"
 	"github.com/probe-forensics/probe-forensics/parsers/event"
 	"slices"
 	"time"
@@ -33,7 +32,7 @@ func evalPacketLoss(c *Case) (v Verdict) {
 	limit := time.Duration(c.Thresholds("packet-loss-latency", "late-handshake") * float64(time.Millisecond))
 	late := c.LateHandshakes(limit)
 	between := c.between()
-	lost := joined(timed, func(_ *probe.Attempt, f *event.Flow) bool { return silent(f) })
+	lost := joined(timed, silent)
 	switch {
 	case len(late) >= 2:
 		v.Satisfied = v.Need(GroupNodePcap, 0.70, flowFact(fmt.Sprintf("%d handshakes took longer than %s on a path that takes microseconds.", len(late), limit), late))

@@ -74,7 +74,11 @@ func evalPolicyReject(c *Case) (v Verdict) {
 	if f := c.HealedByEgress(); f.OK() {
 		v.Con(GroupTiming, WeightDirect, f)
 	}
-	v.Limit(0.50, "a RST made by a rule looks like a closed port")
+	if c.rejectedNeighbours().OK() {
+		v.Limit(0.69, "a RST made by a rule looks like a closed port; the neighbour's rejects share the moment")
+	} else {
+		v.Limit(0.50, "a RST made by a rule looks like a closed port")
+	}
 	v.Ask(MissPodRules, MissListeners)
 	return v
 }
