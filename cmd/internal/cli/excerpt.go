@@ -12,6 +12,9 @@ import (
 )
 
 const (
+	// asRead begins an excerpt that is not the record itself but what the parser
+	// kept of it.
+	asRead = "as read: "
 	// maxExcerpt is the length of an excerpt in a report, in bytes.
 	maxExcerpt = 512
 	// maxReread is how large inputs may be, on disk, to be read a second time for
@@ -54,7 +57,7 @@ func rereadable(c *parsers.Case, inputs []string) bool {
 	for _, in := range c.Inputs() {
 		total += in.Bytes
 	}
-	return total <= maxReread && !slices.Contains(inputs, "-")
+	return total <= maxReread && !slices.ContainsFunc(inputs, func(in string) bool { return in == "-" || extracted(in) })
 }
 
 // quoteRecords reads the inputs again. A record that cannot be found again is
@@ -98,7 +101,7 @@ func quoteEvents(open map[event.Ref][]*model.Evidence, res *model.Result) error 
 		}
 		for _, e := range open[row.Ref] {
 			if e.Excerpt == "" {
-				e.Excerpt = shortExcerpt(row.Body)
+				e.Excerpt = shortExcerpt(asRead + row.Body)
 			}
 		}
 	}

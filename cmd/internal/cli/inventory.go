@@ -2,7 +2,6 @@ package cli
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -75,10 +74,7 @@ func (c *inventoryCmd) Run(rt *session) error {
 		return err
 	}
 	if c.JSON {
-		out := json.NewEncoder(rt.stdout)
-		out.SetIndent("", "  ")
-		out.SetEscapeHTML(false)
-		return out.Encode(inv)
+		return writeJSON(rt.stdout, inv)
 	}
 	return inv.print(rt)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/probe-forensics/probe-forensics/cmd/internal/progress"
@@ -28,10 +29,23 @@ func (rt *session) open(inputs []string, limits source.Limits) (*parsers.Case, e
 		line = progress.Start(rt.stderr, counters)
 	}
 	defer line.Stop()
-	c, err := parsers.Open(rt.ctx, inputs, parsers.Options{
+	options := parsers.Options{
 		Limits: limits, Stdin: rt.stdin, Workers: rt.workers, MemoryLimit: rt.memory / spillShare,
 		TempDir: rt.env("TMPDIR"), Progress: counters,
-	})
+	}
+	events := slices.IndexFunc(inputs, extracted)
+	if events >= 0 {
+		if i := slices.IndexFunc(inputs, func(in string) bool { return !extracted(in) }); i >= 0 {
+			return nil, usagef("%s holds extracted events, %s does not: one case takes one kind", inputs[events], inputs[i]).
+				try("%s extract %s", programName, inputs[i])
+		}
+		c, err := parsers.OpenEvents(rt.ctx, inputs, options)
+		if err != nil && !interrupted(err) {
+			return nil, failf("%w", err)
+		}
+		return c, err
+	}
+	c, err := parsers.Open(rt.ctx, inputs, options)
 	if _, ok := errors.AsType[*parsers.UnreadableError](err); ok {
 		return nil, failf("%w", err)
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/alecthomas/kong"
 	"github.com/charmbracelet/x/term"
 
 	"github.com/probe-forensics/probe-forensics/parsers/source"
@@ -21,8 +22,8 @@ type outputFlags struct {
 }
 
 // formatVars fills ${formats} and ${defaultFormats} from the registry.
-func formatVars() map[string]string {
-	return map[string]string{
+func formatVars() kong.Vars {
+	return kong.Vars{
 		"formats":        strings.Join(report.Formats(), " "),
 		"defaultFormats": strings.Join(report.DefaultFormats(), ","),
 	}

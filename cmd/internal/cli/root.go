@@ -31,6 +31,10 @@ type root struct {
 
 	Analyze    analyzeCmd    `cmd:"" help:"Explain why probes failed."`
 	Inventory  inventoryCmd  `cmd:"" help:"Say what is in the inputs and which questions it can answer."`
+	Verify     verifyCmd     `cmd:"" help:"Check the evidence of a report against its inputs."`
+	Extract    extractCmd    `cmd:"" help:"Keep what bears on probes in one small file."`
+	Explain    explainCmd    `cmd:"" help:"Describe a cause: how it shows, what resembles it, what to do."`
+	Rules      rulesCmd      `cmd:"" help:"List the causes the tool can name."`
 	Completion completionCmd `cmd:"" help:"Print the completion script of a shell."`
 	Schema     schemaCmd     `cmd:"" help:"Print a JSON Schema of what the tool reads or writes."`
 	Version    versionCmd    `cmd:"" help:"Print the versions of the tool and of its schemas."`
@@ -69,7 +73,12 @@ func (r *root) BeforeResolve(kctx *kong.Context, rt *session) error {
 }
 
 // grammarVars fills the ${...} of help texts.
-func grammarVars() kong.Vars { return formatVars() }
+func grammarVars() kong.Vars {
+	return formatVars().CloneWith(kong.Vars{
+		"causes":   strings.Join(causeIDs(), " "),
+		"families": strings.Join(families(), " "),
+	})
+}
 
 // helpFlag prints the help of the selected verb and ends parsing.
 type helpFlag bool

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"encoding/json"
 	"reflect"
 	"slices"
 	"strings"
@@ -15,10 +14,7 @@ type schemaCmd struct {
 
 // Run prints the schema asked for.
 func (c *schemaCmd) Run(rt *session, app *kong.Kong) error {
-	out := json.NewEncoder(rt.stdout)
-	out.SetIndent("", "  ")
-	out.SetEscapeHTML(false)
-	return out.Encode(configSchema(app.Model))
+	return writeJSON(rt.stdout, configSchema(app.Model))
 }
 
 // configSchema describes a configuration file, from the grammar itself so that

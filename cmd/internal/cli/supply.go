@@ -9,6 +9,7 @@ import (
 
 	"github.com/probe-forensics/probe-forensics/analyze"
 	"github.com/probe-forensics/probe-forensics/analyze/capture"
+	"github.com/probe-forensics/probe-forensics/analyze/rules"
 )
 
 // supplyFlags say what inputs leave out. Without them the tool infers it, and
@@ -98,7 +99,28 @@ func (f *supplyFlags) applyThresholds(o *analyze.Options) error {
 		if err != nil || !strings.Contains(key, ".") {
 			return usagef("--threshold %s: expected CAUSE.NAME=NUMBER", arg)
 		}
+		if err := checkThreshold(key); err != nil {
+			return err
+		}
 		put(&o.Thresholds, key, value)
 	}
 	return nil
+}
+
+// checkThreshold refuses keys that no rule reads.
+func checkThreshold(key string) error {
+	var known []string
+	for _, r := range rules.Rules() {
+		for _, t := range r.Thresholds {
+			if r.Key(t) == key {
+				return nil
+			}
+			known = append(known, r.Key(t))
+		}
+	}
+	err := usagef("--threshold: %q is no threshold", key)
+	if near := nearest(key, known); near != "" {
+		return err.try("did you mean %q?", near)
+	}
+	return err.try("%s rules --json lists the thresholds", programName)
 }

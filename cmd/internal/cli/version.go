@@ -6,6 +6,7 @@ import (
 	"runtime/debug"
 
 	"github.com/probe-forensics/probe-forensics/analyze/model"
+	"github.com/probe-forensics/probe-forensics/analyze/rules"
 )
 
 // version is stamped by release builds (-ldflags "-X .../cli.version=v1.2.3").
@@ -27,7 +28,7 @@ type versionCmd struct{}
 
 // Run prints one "name value" pair a line, so that scripts can pick them.
 func (*versionCmd) Run(rt *session) error {
-	_, err := fmt.Fprintf(rt.stdout, "%s %s\nschema %s\ngo %s %s/%s\n", programName, toolVersion(),
-		model.SchemaVersion, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+	_, err := fmt.Fprintf(rt.stdout, "%s %s\nschema %s\nrules %s\ngo %s %s/%s\n", programName, toolVersion(),
+		model.SchemaVersion, rules.RulesHash()[:16], runtime.Version(), runtime.GOOS, runtime.GOARCH)
 	return err
 }
