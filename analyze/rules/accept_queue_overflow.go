@@ -68,16 +68,18 @@ func (c *Case) unserved() Fact {
 		return Fact{}
 	}
 	first := silent[0].Conn.Start()
+	// What the application does once it accepts again is no service in time.
+	served := func(m event.Mark) bool { return m.Seen() && m.At <= first }
 	f := Fact{}
 	for _, s := range c.servers() {
-		for _, k := range c.Captures.Between(s, first.Add(-before), c.Last) {
+		for _, k := range c.Captures.Between(s, first.Add(-before), first) {
 			w := k.Seen().Flow
 			if k.Inside != nil {
 				w = k.Inside.Flow
 			}
 			// A prober that closes gets its FIN acknowledged by the kernel; only the
 			// application can close in turn.
-			if w.SYNACK.Seen() && w.SYNACK.At.Sub(w.SYN.At) < 200*time.Millisecond && w.ACK.Seen() && w.ClientFIN.Seen() && !w.ServerFIN.Seen() && !w.ServerRST.Seen() && !w.Response.Seen() {
+			if w.SYNACK.Seen() && w.SYNACK.At.Sub(w.SYN.At) < 200*time.Millisecond && w.ACK.Seen() && w.ClientFIN.Seen() && !served(w.ServerFIN) && !served(w.ServerRST) && !served(w.Response) {
 				f.add("Connections were accepted by the kernel and never served or closed by the application.", k.Start(), k.Seen().Ref)
 			}
 		}

@@ -7,8 +7,18 @@ import (
 	"os"
 
 	"github.com/probe-forensics/probe-forensics/analyze"
+	"github.com/probe-forensics/probe-forensics/analyze/model"
 	"github.com/probe-forensics/probe-forensics/parsers"
 )
+
+var dump func(*model.Result)
+
+func rel[T ~int64](d T) string {
+	if d < -1e12 {
+		return "-"
+	}
+	return fmt.Sprintf("%.4f", float64(d)/1e9)
+}
 
 func main() {
 	c, err := parsers.Open(context.Background(), os.Args[1:], parsers.Options{})
@@ -28,6 +38,7 @@ func main() {
 	b, _ := json.MarshalIndent(r, "", " ")
 	os.WriteFile("/tmp/dev/report.json", b, 0o644)
 	fmt.Println(len(r.Incidents), "incidents", len(r.Pods), "pods", r.Totals)
+	dump(r)
 	for _, a := range r.Tables.Attempts {
 		fmt.Printf("%s %-60s %-9s %-8s %-11s %-16s %s:%d conn=%s %s x%d\n", a.End.Time().Format("15:04:05.000"), a.Namespace+"/"+a.Pod+" "+a.Container, a.Probe, a.Outcome, a.Source, a.ErrorClass, a.Target.Host, a.Target.Port, a.FlowID, a.JoinReason, a.Count)
 	}
