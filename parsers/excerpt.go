@@ -37,24 +37,48 @@ type Excerpt struct {
 const MaxExcerpt = 16 << 10
 
 // ReadRef reads the inputs again and returns what stands at each locator, and
-// the digests of the inputs, in one pass for all of them.
+// the digests of the inputs, in one pass for all of them: what it takes to
+// verify a report.
 func ReadRef(ctx context.Context, inputs []string, wanted []Locator, opts Options) ([]Excerpt, []InputInfo, error) {
+	out, res, err := readRefs(ctx, inputs, wanted, opts.source(), true)
+	if err != nil {
+		return nil, nil, err
+	}
+	return out, inputInfos(res), nil
+}
+
+// Quote is ReadRef for a report that is being written: it computes no digests,
+// parses only what has no text of its own, and stops as soon as it has
+// everything.
+func Quote(ctx context.Context, inputs []string, wanted []Locator, opts Options) ([]Excerpt, error) {
+	o := opts.source()
+	o.NoDigests, o.Progress = true, nil
+	out, _, err := readRefs(ctx, inputs, wanted, o, false)
+	return out, err
+}
+
+func readRefs(ctx context.Context, inputs []string, wanted []Locator, opts source.Options, whole bool) ([]Excerpt, source.Result, error) {
 	out := make([]Excerpt, len(wanted))
 	byPath := make(map[string][]int)
 	for i, l := range wanted {
 		byPath[l.Path] = append(byPath[l.Path], i)
 		out[i].Err = fmt.Errorf("%s: no such stream in the inputs", l.Path)
 	}
-	res, err := source.Walk(ctx, inputs, opts.source(), func(f *source.File) error {
-		if is := byPath[f.Path]; is != nil {
-			return readStream(ctx, f, wanted, is, out)
+	left := len(byPath)
+	res, err := source.Walk(ctx, inputs, opts, func(f *source.File) error {
+		is := byPath[f.Path]
+		if is == nil {
+			return nil
+		}
+		if err := readStream(ctx, f, wanted, is, out, whole); err != nil {
+			return err
+		}
+		if left--; left == 0 && !whole {
+			return source.ErrStop
 		}
 		return nil
 	})
-	if err != nil {
-		return nil, nil, err
-	}
-	return out, inputInfos(res), nil
+	return out, res, err
 }
 
 func inputInfos(res source.Result) []InputInfo {
@@ -65,9 +89,9 @@ func inputInfos(res source.Result) []InputInfo {
 	return infos
 }
 
-// readStream fills the excerpts that lie in one stream. The parser reads it
-// through a tap that keeps the lines.
-func readStream(ctx context.Context, f *source.File, wanted []Locator, is []int, out []Excerpt) error {
+// readStream fills the excerpts that lie in one stream. The parser, where it is
+// needed, reads it through a tap that keeps the lines.
+func readStream(ctx context.Context, f *source.File, wanted []Locator, is []int, out []Excerpt, whole bool) error {
 	head, err := f.Peek(source.PeekSize)
 	if err != nil {
 		return err
@@ -79,25 +103,30 @@ func readStream(ctx context.Context, f *source.File, wanted []Locator, is []int,
 	slices.SortStableFunc(is, func(a, b int) int { return cmp.Compare(wanted[a].Line, wanted[b].Line) })
 	tap := &lineTap{r: f, wanted: wanted, is: is, out: out, line: 1}
 	catch := &catcher{at: make(map[event.Ref][]int), out: out}
+	parse := whole
 	for _, i := range is {
 		l := wanted[i]
 		out[i].Err = fmt.Errorf("%s: %s lies beyond the end of the stream", l.Path, event.Ref{Line: l.Line, Offset: l.Offset}.Place())
 		key := event.Ref{Line: l.Line}
 		if l.Line == 0 {
 			key.Offset = l.Offset
+			parse = true
 		}
 		catch.at[key] = append(catch.at[key], i)
 	}
-	if v.format.Parse != nil {
+	if parse && v.format.Parse != nil {
 		st := &stream{info: &event.StreamInfo{Path: f.Path, Input: f.Input, Modified: f.Modified, Verbosity: -1}}
 		_ = guard(ctx, st, v, tap, catch)
 	}
-	_, err = io.Copy(io.Discard, tap)
+	buf := make([]byte, 64<<10)
+	for err == nil && (whole || !tap.done()) {
+		_, err = tap.Read(buf)
+	}
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
 	tap.end()
-	return err
+	return nil
 }
 
 // lineTap keeps the wanted lines of what is read through it.
@@ -146,6 +175,9 @@ func (t *lineTap) scan(b []byte) {
 		b = b[end+1:]
 	}
 }
+
+// done reports whether no line is wanted any more.
+func (t *lineTap) done() bool { return t.next == len(t.is) }
 
 // end completes the line being kept: at its break, or at the end of the stream.
 func (t *lineTap) end() {

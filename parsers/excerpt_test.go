@@ -63,6 +63,11 @@ func TestExcerptsOfLinesAndPackets(t *testing.T) {
 	assert.Equal(t, "collected-at", got[4].Events[0].Payload.(*event.Notice).Code)
 	assert.ErrorContains(t, got[5].Err, "no such stream")
 	assert.Equal(t, got[1], got[6])
+
+	quotes, err := Quote(context.Background(), []string{p}, []Locator{{Path: "b.tar.gz!/timestamp", Line: 2}, {Path: "b.tar.gz!/timestamp", Line: 3}}, Options{})
+	require.NoError(t, err)
+	assert.Equal(t, Excerpt{Text: "2026-12-02 05:00:01.008737 +0000 UTC"}, quotes[0])
+	assert.Error(t, quotes[1].Err)
 }
 
 func TestExcerptsOfPackets(t *testing.T) {

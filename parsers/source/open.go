@@ -90,7 +90,9 @@ func (w *walker) outer(ctx context.Context, f io.ReadCloser, st fs.FileInfo, dis
 func (w *walker) disk(ctx context.Context, f io.ReadCloser, e entry, done func(string, int64)) error {
 	d := &diskFile{w: w, sum: sha256.New(), close: f.Close, done: done, input: w.input, path: e.path}
 	d.a = newAhead(ctx, f, func(b []byte) {
-		d.sum.Write(b)
+		if !w.opts.NoDigests {
+			d.sum.Write(b)
+		}
 		d.bytes += int64(len(b))
 		w.opts.Progress.Read.Add(int64(len(b)))
 	})
@@ -117,6 +119,11 @@ func (d *diskFile) finish(f *File) {
 		defer d.w.detached.Done()
 		if f != nil {
 			_ = d.w.fileDamage(f, nil)
+		}
+		if d.w.opts.NoDigests {
+			d.a.Close()
+			_ = d.close()
+			return
 		}
 		err := d.a.drain()
 		d.a.Close()

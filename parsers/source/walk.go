@@ -24,6 +24,9 @@ type Options struct {
 	Limits Limits
 	// Stdin is what the input "-" reads.
 	Stdin io.Reader
+	// NoDigests leaves the digests of the inputs empty, for a second look at inputs
+	// whose digests are known.
+	NoDigests bool
 	// Progress, when set, is updated while the walk goes on.
 	Progress *Progress
 }
