@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"context"
 	"strings"
-
-	"github.com/probe-forensics/probe-forensics/parsers/event"
 )
 
 var _ = register(Format{
@@ -32,21 +30,22 @@ const (
 // containerLogs reads the log of one container between its two marks. The lines
 // carry no time.
 type containerLogs struct {
-	open      bool
-	pod       event.PodRef
-	container string
+	open bool
+	s    *session // finds the lines that bear on probes
 }
 
 // start opens a log by its first mark and reports whether the line is one.
-func (c *containerLogs) start(text []byte) bool {
+func (c *containerLogs) start(o *objectStream, text []byte) bool {
 	rest, ok := bytes.CutPrefix(text, []byte(logsStart))
 	if !ok {
 		return false
 	}
 	rest = bytes.TrimSuffix(bytes.TrimSpace(rest), []byte("===="))
 	name, pod, _ := strings.Cut(string(bytes.TrimSpace(rest)), " of pod ")
-	*c = containerLogs{open: true, container: name}
-	c.pod.Namespace, c.pod.Name, _ = strings.Cut(pod, "/")
+	at := &containerPath{container: name}
+	at.pod.Namespace, at.pod.Name, _ = strings.Cut(pod, "/")
+	c.open, c.s = true, newSession(o.in)
+	c.s.container = at
 	return true
 }
 
@@ -57,5 +56,10 @@ func (c *containerLogs) line(o *objectStream, text []byte, at place) bool {
 		return false
 	}
 	o.in.Info.Records++
+	c.s.emitted = false
+	c.s.appLine(&hostState{}, &record{msg: text, ref: o.ref(at)})
+	if c.s.emitted {
+		o.in.Info.Kept++
+	}
 	return true
 }

@@ -363,7 +363,7 @@ func (j *jsonSplitter) logs() error {
 			if !l.line(j.o, text, at) {
 				return nil
 			}
-		} else if !l.start(text) {
+		} else if !l.start(j.o, text) {
 			return &jsonSyntax{clip(text, 40), "an object"}
 		}
 		if err != nil && !errors.Is(err, bufio.ErrBufferFull) {

@@ -18,6 +18,8 @@ type objectStream struct {
 	when  event.Stamp // of the request that carried it, in an audit log
 	lines int64
 	tally problemTally
+	// state reads objects that are not Kubernetes' instead of the readers of kinds.
+	state objectReader
 }
 
 func newObjectStream(ctx context.Context, in *Input) *objectStream {
@@ -155,6 +157,12 @@ func (o *objectStream) read(f field, at place, listKind string) {
 func (o *objectStream) read1(f field, at place, listKind string) {
 	o.in.Info.Records++
 	o.at = at
+	if o.state != nil {
+		if o.state(o, f) {
+			o.in.Info.Kept++
+		}
+		return
+	}
 	kind := f.str("kind")
 	if (kind == "" || kind == "Event") && o.audited(f) {
 		return

@@ -97,6 +97,9 @@ func (f field) ok() bool { return f.i != 0 }
 
 func (f field) node() *treeNode { return &f.t.nodes[f.i] }
 
+// is reports whether the field is there and of the kind.
+func (f field) is(kind nodeKind) bool { return f.i != 0 && f.t.nodes[f.i].kind == kind }
+
 // get walks down a path of keys.
 func (f field) get(path ...string) field {
 	for _, k := range path {

@@ -132,7 +132,7 @@ func (y *yamlSplitter) line(l *textLines) {
 		case bytes.HasPrefix(text, []byte(logsStart)):
 			y.endDocument()
 			y.mode = yamlLogs
-			y.logs.start(text)
+			y.logs.start(y.o, text)
 			return
 		}
 	}

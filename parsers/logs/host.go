@@ -1,0 +1,155 @@
+package logs
+
+import (
+	"bytes"
+	"context"
+	"strings"
+
+	"github.com/probe-forensics/probe-forensics/parsers/event"
+)
+
+// hostTool is a command or file of a host whose output is read line by line.
+type hostTool struct {
+	name, doc string
+	// start returns what reads one line and reports whether the line has the
+	// tool's form, and what runs at the end (may be nil). Both speak through the
+	// hostReader; in detection it swallows what they say.
+	start func(h *hostReader) (line func(text []byte) bool, end func())
+}
+
+// hostReader is what the reader of a tool speaks to.
+type hostReader struct {
+	o    *objectStream
+	dry  bool
+	said bool // the current line yielded a fact
+}
+
+// registerHost adds a format made of a tool. Detection asks the tool itself: it
+// must know most of the first lines.
+func registerHost(t hostTool) struct{} {
+	return register(Format{
+		Name: t.name, Doc: t.doc,
+		Detect: func(head []byte, path string) int { return t.detect(head, path) },
+		Parse: func(ctx context.Context, in *Input) error {
+			o := newObjectStream(ctx, in)
+			return o.finish(t.parse(o))
+		},
+	})
+}
+
+// promptLine reports a pasted prompt or a comment between outputs.
+func promptLine(text []byte) bool {
+	return len(text) == 0 || text[0] == '$' || text[0] == '#' || bytes.HasPrefix(text, []byte("+ "))
+}
+
+func (t *hostTool) detect(head []byte, path string) int {
+	h := &hostReader{dry: true, o: &objectStream{in: &Input{Path: path}}}
+	line, _ := t.start(h)
+	known, seen := 0, 0
+	for len(head) > 0 && seen < 60 {
+		text, rest, whole := bytes.Cut(head, []byte("\n"))
+		head = rest
+		text = bytes.TrimRight(text, " \t\r")
+		if seen == 0 {
+			text = bytes.TrimPrefix(text, []byte("\xef\xbb\xbf"))
+		}
+		if !whole && seen > 0 && len(text) > 0 && cap(text) > 4096 {
+			break // cut by the peek
+		}
+		if line(text) {
+			known++
+			seen++
+		} else if !promptLine(text) {
+			seen++
+		}
+	}
+	switch {
+	case known == 0 || known*4 < seen*3:
+		return 0
+	case known == seen:
+		return 82
+	}
+	return 75
+}
+
+func (t *hostTool) parse(o *objectStream) error {
+	h := &hostReader{o: o}
+	line, end := t.start(h)
+	l := newTextLines(o.in, 1<<20)
+	for l.scan() {
+		if l.n&0xfff == 0 && o.ctx.Err() != nil {
+			return o.ctx.Err()
+		}
+		o.lines++
+		text := bytes.TrimRight(l.text(), " \t")
+		if len(text) == 0 {
+			continue
+		}
+		o.at, h.said = place{l.n, l.offset}, false
+		switch {
+		case line(text):
+			o.in.Info.Records++
+			if h.said {
+				o.in.Info.Kept++
+			}
+		case promptLine(text):
+		default:
+			o.in.Info.Records++
+			o.in.Info.Rejected++
+			o.problem(o.at, "unknown-line", "a line does not have the form of "+t.name)
+		}
+	}
+	if end != nil {
+		end()
+	}
+	return l.err
+}
+
+// fact hands over one statement. Where it was true is the stream's node, when
+// it was true is the collection: the output says neither.
+func (h *hostReader) fact(f event.HostFact) {
+	if h.dry {
+		return
+	}
+	h.said = true
+	f.Value = clip([]byte(f.Value), maxHostValue)
+	h.o.emit(event.Stamp{}, h.o.in.Info.Node, &f)
+}
+
+const maxHostValue = 512
+
+// path is the logical path of the stream.
+func (h *hostReader) path() string { return h.o.in.Path }
+
+// podInPath finds the pod that a cgroup's path belongs to: "pod<uid>", with
+// dashes or, under systemd, with underscores.
+func podInPath(path string) event.PodRef {
+	for i := 0; ; {
+		n := strings.Index(path[i:], "pod")
+		if n < 0 {
+			return event.PodRef{}
+		}
+		i += n + 3
+		if len(path) < i+36 {
+			return event.PodRef{}
+		}
+		uid := strings.ReplaceAll(path[i:i+36], "_", "-")
+		if uid[8] == '-' && uid[13] == '-' && uid[18] == '-' && uid[23] == '-' && strings.Trim(uid, "0123456789abcdef-") == "" {
+			return event.PodRef{UID: uid}
+		}
+	}
+}
+
+// words cuts a line at blanks.
+func words(b []byte) []string { return strings.Fields(string(b)) }
+
+// wordAfter returns the word after a key in a list of words, "" if there is
+// none.
+func wordAfter(w []string, key string) string {
+	for i, s := range w {
+		if s == key && i+1 < len(w) {
+			return w[i+1]
+		}
+	}
+	return ""
+}
