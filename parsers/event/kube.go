@@ -336,9 +336,11 @@ type NetCheck struct {
 }
 
 // Notice is a fact about the stream itself that limits conclusions: reboot,
-// suppressed messages, rotated logs, a collector's error.
+// suppressed messages, rotated logs, a collector's error. A "time-anchor" has
+// the whole instant that a line states as its Time, and the stamp of the same
+// line that lacks year or zone as its Logged.
 type Notice struct {
-	Code    string // "suppressed", "missed", "no-entries", "log-begins", "reversed", "collector-error"
+	Code    string // "suppressed", "missed", "no-entries", "log-begins", "log-ends", "reversed", "section-skipped", "time-anchor", "collector-error"
 	Message string
 	Value   int64
 }

@@ -74,7 +74,6 @@ type journalFile struct {
 	data    dataStore
 	items   []byte
 	head    [objectHeader]byte
-	lost    int64 // bytes skipped to find the next object
 }
 
 func parseBinaryJournal(ctx context.Context, in *Input) error {
@@ -137,7 +136,7 @@ func (j *journalFile) objects() error {
 		kind, flags, size := j.head[0], j.head[1], int64(binary.LittleEndian.Uint64(j.head[8:]))
 		if !plausibleObject(j.head[:]) {
 			if err := j.resync(); err != nil {
-				return err
+				return ignoreEOF(err)
 			}
 			continue
 		}
@@ -184,7 +183,7 @@ func isZero(b []byte) bool {
 }
 
 // resync looks for the next object behind a damaged place: objects begin at
-// multiples of eight.
+// multiples of eight. It returns io.EOF when there is none.
 func (j *journalFile) resync() error {
 	j.problem("bad-record", "no journal object where one should be; looking for the next")
 	h := j.head
@@ -194,7 +193,7 @@ func (j *journalFile) resync() error {
 		}
 		copy(h[:], h[8:])
 		if _, err := io.ReadFull(j.r, h[8:]); err != nil {
-			return ignoreEOF(err)
+			return err
 		}
 		j.off += 8
 		if j.off > j.tail+objectHeader && isZero(h[:]) && j.tail > 0 {
@@ -209,7 +208,7 @@ func (j *journalFile) resync() error {
 				}
 			}
 			if err := j.object(h[0], h[1], size-objectHeader); err != nil {
-				return ignoreEOF(err)
+				return err
 			}
 			return j.skip(-size & 7)
 		}

@@ -118,6 +118,10 @@ func splitTag(b []byte, r *record) bool {
 		return false
 	}
 	r.host = first
+	if string(first) == "..." { // left out by whoever pasted it
+		r.host, r.msg = nil, rest
+		return true
+	}
 	// The tag ends at the first ": ", which stands close by; identifiers may hold
 	// blanks and slashes.
 	window := rest[:min(len(rest), 256)]

@@ -2,6 +2,7 @@ package logs
 
 import (
 	"bytes"
+	"html"
 	"time"
 
 	"github.com/probe-forensics/probe-forensics/parsers/event"
@@ -65,6 +66,9 @@ func parseKlog(b []byte, k *klogLine) bool {
 func (k *klogLine) splitText(b []byte) bool {
 	if len(b) > 0 && b[0] == ' ' {
 		b = b[1:]
+	}
+	if len(b) > 5 && b[0] == '&' && string(b[:6]) == "&quot;" { // copied out of a web page
+		b = []byte(html.UnescapeString(string(b)))
 	}
 	k.text, k.rest, k.stamp, k.pairs = nil, b, event.Stamp{}, nil
 	if len(b) > 1 && b[0] == '"' {

@@ -190,8 +190,16 @@ func readContainerMessage(s *session, h *hostState, r *record, k *klogLine) {
 	if p := get(ps, "containerStatusID"); p != nil && !p.cut {
 		c.ID = s.intern(plegField(s.unescape(p), "ID"))
 	}
-	text := s.text(ps, "containerMessage")
+	s.emitRestart(h, r, k, c, s.text(ps, "containerMessage"))
+}
+
+// emitRestart emits the decision to restart a container; unless a probe is the
+// reason, it is a kill like any other.
+func (s *session) emitRestart(h *hostState, r *record, k *klogLine, c *event.ContainerState, text []byte) {
 	c.Probe, c.Message = probeInMessage(text), clip(text, maxMessage)
+	if c.Probe == event.ProbeUnknown {
+		c.Op, c.Reason = event.ContainerKilling, "restart"
+	}
 	s.emit(h, r, k.time(s, h, r), k.pid, c)
 }
 

@@ -120,12 +120,11 @@ func oldContainerMessage(s *session, h *hostState, r *record, k *klogLine) {
 		return
 	}
 	text = bytes.TrimPrefix(text, []byte(": "))
-	c := &event.ContainerState{Pod: pod, Container: s.intern(name), Op: event.ContainerUnhealthy, Attempt: -1, ExitCode: -1,
-		Probe: probeInMessage(text), Message: clip(text, maxMessage)}
+	c := &event.ContainerState{Pod: pod, Container: s.intern(name), Op: event.ContainerUnhealthy, Attempt: -1, ExitCode: -1}
 	if id, ok := between(rest, `" "`, `"`); ok {
 		c.ID = s.intern(id)
 	}
-	s.emit(h, r, k.time(s, h, r), k.pid, c)
+	s.emitRestart(h, r, k, c, text)
 }
 
 // oldKilling reads `Killing container "docker://ID" with 30 second grace period`.

@@ -17,7 +17,7 @@ var statusMessages = messageTable{
 	"Failed to get status for pod":                               {level: 0, read: readStatusFailed},
 	"Pod was deleted and then recreated, skipping status update": {level: 2, read: readRecreated},
 	"Event occurred":                                             {level: 3, read: readEventOccurred},
-	"Observed pod startup duration":                              {level: 0},
+	"Observed pod startup duration":                              {level: 0, read: readStartupDuration},
 }
 
 var statusFree = []freeMessage{
@@ -213,4 +213,18 @@ func oldRecreated(s *session, h *hostState, r *record, k *klogLine) {
 	}
 	c.Pod = pod
 	s.emit(h, r, k.time(s, h, r), k.pid, c)
+}
+
+// readStartupDuration reads the one kubelet line whose values carry whole times
+// (since 1.26): watchObservedRunningTime is when the line was written. It dates
+// a log whose lines have neither year nor zone.
+func readStartupDuration(s *session, h *hostState, r *record, k *klogLine) {
+	whole, rest, ok := isoStamp(s.text(k.fields(s), "watchObservedRunningTime"))
+	off, _, zoned := isoOffset(skipBlanks(rest))
+	if !ok || !zoned {
+		return
+	}
+	at := event.Known(whole.At.Add(-off), whole.Precision)
+	s.emit(h, &record{ref: r.ref, stamp: k.time(s, h, r), pid: r.pid}, at, k.pid,
+		&event.Notice{Code: "time-anchor", Message: "a line of the log states its own time in full"})
 }

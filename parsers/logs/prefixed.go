@@ -47,7 +47,7 @@ func (p prefixForm) share(head []byte) (percent, lines int) {
 		}
 		var r record
 		switch {
-		case p.split(line, &r):
+		case p.split(line, &r), p.split(withoutGrep(line), &r):
 			good++
 			all++
 		case more:
@@ -181,7 +181,27 @@ func (p *prefixedReader) split(line []byte) bool {
 		}
 		p.rec = record{ref: ref}
 	}
+	if rest := withoutGrep(line); len(rest) < len(line) {
+		return p.form.split(rest, &p.rec)
+	}
 	return false
+}
+
+// withoutGrep takes off what grep -n and grep -H put in front of lines: a file
+// name, a line number, or both, each with ':' (a match) or '-' (context).
+func withoutGrep(line []byte) []byte {
+	for range 2 {
+		i := bytes.IndexAny(line[:min(len(line), 256)], ":- ")
+		if i <= 0 || line[i] == ' ' || i+1 >= len(line) {
+			break
+		}
+		_, number := allDigits(line[:i])
+		if !number && bytes.IndexByte(line[:i], '.') < 0 && bytes.IndexByte(line[:i], '/') < 0 {
+			break
+		}
+		line = line[i+1:]
+	}
+	return line
 }
 
 // padded collects the lines of a multi-line message: journalctl pads them with
