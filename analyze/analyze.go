@@ -71,8 +71,14 @@ func (r *run) clocks(ctx context.Context) error {
 	return nil
 }
 
-// at is the resolved time of an event.
-func (r *run) at(e *event.Event) event.Stamp { return r.resolver.Resolve(e.Time, e.Node, e.Ref.Stream) }
+// at is the resolved time of an event; zero when nothing anchors it.
+func (r *run) at(e *event.Event) event.Stamp {
+	s := r.resolver.Resolve(e.Time, e.Node, e.Ref.Stream)
+	if s.Missing&event.MissingEpoch != 0 {
+		s.At = 0
+	}
+	return s
+}
 
 // identities builds pods first, then the attempts that name them.
 func (r *run) identities(ctx context.Context) error {

@@ -25,15 +25,24 @@ type Resolver struct {
 	// bound is the latest instant known to lie at or after all records of a stream:
 	// collection time, modification time, or the latest complete stamp.
 	collected event.Nanos
+	stated    bool // the bundle itself says when it was collected
 	modified  map[event.StreamID]event.Nanos
 	latest    event.Nanos
 	earliest  event.Nanos
+	// newest is each stream's latest stamp among those that lack a part: the moment
+	// of collection lies near the newest line where nothing else tells it.
+	newest map[event.StreamID]lacking
 
 	zoneVotes map[string]map[time.Duration]int
 	zones     map[string]zone
 
 	starts map[string]event.Nanos // container id → startedAt of the status
 	plegs  []plegStart
+}
+
+type lacking struct {
+	stamp event.Stamp
+	node  string
 }
 
 type zone struct {
@@ -51,7 +60,7 @@ type plegStart struct {
 func New(infos []*event.StreamInfo, h Hints) *Resolver {
 	r := &Resolver{
 		hints: h, modified: make(map[event.StreamID]event.Nanos), zoneVotes: make(map[string]map[time.Duration]int),
-		zones: make(map[string]zone), starts: make(map[string]event.Nanos),
+		zones: make(map[string]zone), starts: make(map[string]event.Nanos), newest: make(map[event.StreamID]lacking),
 	}
 	for _, s := range infos {
 		if sane(s.Modified) {
@@ -85,9 +94,14 @@ func (r *Resolver) complete(t event.Nanos) {
 func (r *Resolver) Observe(e *event.Event) {
 	if n, ok := e.Payload.(*event.Notice); ok && n.Code == "collected-at" {
 		if t := event.Nanos(n.Value); sane(t) && t > r.collected {
-			r.collected = t
+			r.collected, r.stated = t, true
 		}
 		return
+	}
+	if m := e.Time.Missing; m != 0 && m&(event.MissingEpoch|event.MissingDate) == 0 {
+		if l, ok := r.newest[e.Ref.Stream]; !ok || e.Time.At > l.stamp.At {
+			r.newest[e.Ref.Stream] = lacking{e.Time, e.Node}
+		}
 	}
 	if !e.Time.IsZero() && e.Time.Missing == 0 {
 		r.complete(e.Time.At)
@@ -169,6 +183,13 @@ func (r *Resolver) Settle() {
 		r.zones[node] = zone{offset: best, assumed: false}
 	}
 	r.plegs, r.starts = nil, nil
+	if r.collected == 0 {
+		at := r.latest
+		for stream, l := range r.newest {
+			at = max(at, r.Resolve(l.stamp, l.node, stream).At)
+		}
+		r.collected = at
+	}
 }
 
 func keys(m map[time.Duration]int) func(func(time.Duration) bool) {
@@ -181,19 +202,19 @@ func keys(m map[time.Duration]int) func(func(time.Duration) bool) {
 	}
 }
 
-// CollectedAt is when the bundle was taken: its own statement, else the latest
-// complete stamp, zero when nothing tells.
-func (r *Resolver) CollectedAt() event.Nanos {
-	if r.collected != 0 {
-		return r.collected
-	}
-	return r.latest
-}
+// CollectedAt is when the bundle was taken: its own statement, else the newest
+// stamp of all, zero when nothing tells.
+func (r *Resolver) CollectedAt() event.Nanos { return r.collected }
 
 // Resolve returns the stamp with its missing parts filled in, its basis marked.
 // node picks the zone, stream the year bound.
 func (r *Resolver) Resolve(s event.Stamp, node string, stream event.StreamID) event.Stamp {
 	if s.IsZero() || s.Missing == 0 {
+		return s
+	}
+	if s.Missing&event.MissingCollection != 0 && r.collected != 0 {
+		s.At, s.Missing = r.collected+s.At, 0
+		s.Basis |= event.BasisDateInferred
 		return s
 	}
 	if s.Missing&event.MissingEpoch != 0 {
@@ -246,27 +267,39 @@ func (r *Resolver) year(s event.Stamp, stream event.StreamID) event.Stamp {
 		return s
 	}
 	s.Basis |= event.BasisYearInferred
-	bound := r.collected
-	if bound == 0 {
-		bound = r.latest
+	bound := r.modified[stream]
+	if r.stated {
+		bound = r.collected
 	}
-	if bound == 0 {
-		bound = r.modified[stream]
-	}
-	if bound == 0 {
-		return s // stays in the placeholder year, marked as inferred
-	}
-	// The latest year in which the record does not lie after the bound; a day and a
-	// quarter allows for zones.
-	y := bound.Time().Year() + 1
-	for range 9 { // a leap day waits up to eight years
-		if c := withYear(s.At, y); c <= bound.Add(30*time.Hour) && sameDay(c, s.At) {
-			s.At = c
-			return s
+	if r.stated || r.latest == 0 {
+		if y, ok := yearBefore(s.At, bound); ok {
+			s.At = withYear(s.At, y)
 		}
-		y--
+		return s // without any bound it stays in the placeholder year, marked as inferred
+	}
+	// Nobody says when the bundle was taken: complete stamps of the same case are the
+	// best neighbours, and nothing is younger than its file.
+	if y, ok := yearBefore(s.At, r.latest.Add(183*24*time.Hour)); ok {
+		if c := withYear(s.At, y); bound != 0 && c > bound.Add(30*time.Hour) {
+			y--
+		}
+		s.At = withYear(s.At, y)
 	}
 	return s
+}
+
+// yearBefore is the latest year in which the reading does not lie after the
+// bound; a day and a quarter allows for zones. A leap day waits up to eight years.
+func yearBefore(at, bound event.Nanos) (int, bool) {
+	if bound == 0 {
+		return 0, false
+	}
+	for y := bound.Time().Year() + 1; y > bound.Time().Year()-9; y-- {
+		if c := withYear(at, y); c <= bound.Add(30*time.Hour) && sameDay(c, at) {
+			return y, true
+		}
+	}
+	return 0, false
 }
 
 func (r *Resolver) zone(s event.Stamp, node string) event.Stamp {

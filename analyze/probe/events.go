@@ -31,14 +31,19 @@ func (b *Builder) fromEvent(p *identity.Pod, e *identity.PodEvent) {
 	if first == 0 {
 		first = last
 	}
+	// Event times are whole seconds, cut off; ages in a table grow coarse.
+	before, after := 1500*time.Millisecond, 2500*time.Millisecond
+	if e.TimesUnknown {
+		coarse := max(e.Last.Precision, e.First.Precision) + 5*time.Second
+		before, after = coarse, coarse
+	}
 	near := func(at event.Nanos) *Attempt {
 		var best *Attempt
 		for _, a := range w.Attempts {
 			if a.Source != "log" || a.Outcome != outcome {
 				continue
 			}
-			// Event times are whole seconds, cut off.
-			if d := a.End.Sub(at); d >= -1500*time.Millisecond && d <= 2500*time.Millisecond && (best == nil || abs(d) < abs(best.End.Sub(at))) {
+			if d := a.End.Sub(at); d >= -before && d <= after && (best == nil || abs(d) < abs(best.End.Sub(at))) {
 				best = a
 			}
 		}
@@ -51,7 +56,7 @@ func (b *Builder) fromEvent(p *identity.Pod, e *identity.PodEvent) {
 			a.addRef(e.Ref)
 		}
 	}
-	if told || b.logCovers(p.Node, first, last) && !e.TimesUnknown {
+	if told || b.logCovers(p.Node, first.Add(before), last.Add(-after)) {
 		return
 	}
 	count := max(e.Count, 1)

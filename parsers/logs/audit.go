@@ -97,7 +97,7 @@ func (o *objectStream) audited(f field) bool {
 		o.auditGKE(f)
 	case f.has("properties", "log"): // AKS diagnostic settings
 		o.auditText(f.get("properties", "log"))
-	case f.has("message") && !f.has("kind"): // CloudWatch
+	case f.has("message") && !f.has("kind") && !f.has("reason"): // CloudWatch; an Event in a typed list has a reason
 		o.auditText(f.get("message"))
 	case f.has("@message"):
 		o.auditText(f.get("@message"))
