@@ -187,7 +187,7 @@ func (r *run) wanted() func(netip.AddrPort) bool {
 func (r *run) judge(ctx context.Context) error {
 	pods := incident.Build(r.probes)
 	nodes := incident.NodeCandidates(r.probes, pods)
-	states := incident.States(r.index, r.probes, pods)
+	states := incident.States(r.index, r.probes, r.captures, pods)
 	all := slices.Concat(pods, states)
 	replaced := make(map[*incident.Incident]bool)
 	thresholds := rules.DefaultThresholds(r.opts.Thresholds)

@@ -72,6 +72,7 @@ func (b *Builder) Add(e *event.Event, at event.Nanos) {
 		}
 		b.x.Last = max(b.x.Last, at)
 	}
+	b.kubelet(e, at)
 	switch p := e.Payload.(type) {
 	case *event.PodSeen:
 		b.podSeen(p, e.Ref, at)
@@ -326,7 +327,7 @@ func restarts(ss []event.ContainerStatus) int {
 
 func (b *Builder) k8sEvent(p *event.K8sEvent, e *event.Event, at event.Nanos) {
 	if p.ObjectKind == "Node" {
-		if code := nodeEventCode(p.Reason); code != "" {
+		if code := nodeEventCode(p); code != "" {
 			n := b.node(cmp.Or(p.Name, e.Node))
 			n.States = append(n.States, NodeState{At: at, Ref: e.Ref, NodeState: &event.NodeState{Code: code, Message: p.Message}})
 		}
@@ -346,15 +347,20 @@ func (b *Builder) k8sEvent(p *event.K8sEvent, e *event.Event, at event.Nanos) {
 	b.to(ref, f, cmp.Or(p.Host, e.Node))
 }
 
-func nodeEventCode(reason string) string {
-	switch reason {
+func nodeEventCode(e *event.K8sEvent) string {
+	switch e.Reason {
+	case "Starting":
+		// kube-proxy says so of itself as well.
+		if e.Component == "kubelet" || strings.HasPrefix(e.Message, "Starting kubelet") {
+			return event.NodeKubeletStarted
+		}
 	case "NodeNotReady":
 		return event.NodeNotReady
 	case "NodeReady":
 		return event.NodeReady
 	case "Rebooted":
 		return event.NodeReboot
-	case "SystemOOM":
+	case "SystemOOM", "OOMKilling":
 		return event.NodeOOM
 	}
 	return ""
@@ -433,11 +439,7 @@ func (b *Builder) Build(collected event.Nanos) *Index {
 			}
 		}
 	}
-	for _, n := range b.nodes {
-		slices.SortStableFunc(n.States, func(a, c NodeState) int { return cmp.Or(cmp.Compare(a.At, c.At), a.Ref.Compare(c.Ref)) })
-		x.Nodes = append(x.Nodes, n)
-	}
-	slices.SortFunc(x.Nodes, func(a, c *Node) int { return strings.Compare(a.Name, c.Name) })
+	b.finishNodes()
 	return x
 }
 

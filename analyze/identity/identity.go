@@ -164,6 +164,7 @@ type Node struct {
 	Seen      *event.NodeSeen // nil when no object was found
 	SeenRef   event.Ref
 	States    []NodeState // node-level facts in time order
+	Kubelets  []Process   // kubelet processes by first record
 	Addresses []netip.Addr
 	PodCIDRs  []netip.Prefix
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/probe-forensics/probe-forensics/analyze/capture"
 	"github.com/probe-forensics/probe-forensics/analyze/identity"
 	"github.com/probe-forensics/probe-forensics/analyze/model"
 	"github.com/probe-forensics/probe-forensics/analyze/probe"
@@ -17,13 +18,14 @@ const (
 	StateSandboxSlow    = "sandbox-slow"    // it took far longer than its neighbours'
 	StateCrashLoop      = "crash-loop"      // containers end by themselves and are restarted
 	StateKubeletRestart = "kubelet-restart"
-	StateKubeletSilent  = "kubelet-silent" // no probe of any pod of the node
+	StateKubeletSilent  = "kubelet-silent" // no probe of any pod of the node, or a sync loop that stands still
 	StateRuntimeDown    = "runtime-down"
+	StateClockJump      = "clock-jump"
 )
 
 // States finds what went wrong without a failed attempt: probes that could not
 // run, and nodes that stopped probing.
-func States(x *identity.Index, s *probe.Set, incs []*Incident) []*Incident {
+func States(x *identity.Index, s *probe.Set, caps *capture.Set, incs []*Incident) []*Incident {
 	var out []*Incident
 	usual := usualSandboxTime(x)
 	for _, p := range x.Pods {
@@ -37,10 +39,7 @@ func States(x *identity.Index, s *probe.Set, incs []*Incident) []*Incident {
 			out = append(out, i)
 		}
 	}
-	for _, n := range x.Nodes {
-		out = append(out, nodeStates(n)...)
-	}
-	out = append(out, silences(s)...)
+	out = append(out, nodeStates(x, s, caps)...)
 	sortIncidents(out)
 	return out
 }
@@ -149,81 +148,4 @@ func (s *State) extend(code string, at event.Nanos, ref event.Ref) {
 func stateIncident(p *identity.Pod, trigger string, st State) *Incident {
 	return &Incident{Scope: model.ScopePod, Trigger: trigger, Node: p.Node, Pods: []*identity.Pod{p}, First: st.At, Last: st.To,
 		Signature: st.Code, States: []State{st}}
-}
-
-// nodeStates reports kubelet restarts and runtime outages inside the log: a start
-// that opens the data is not a restart.
-func nodeStates(n *identity.Node) []*Incident {
-	var out []*Incident
-	var cur *Incident
-	for _, s := range n.States {
-		code := ""
-		switch s.Code {
-		case event.NodeKubeletStarted:
-			code = StateKubeletRestart
-		case event.NodeRuntimeDown, event.NodeRuntimeStopped, event.NodePLEGUnhealthy:
-			code = StateRuntimeDown
-			if s.Code == event.NodePLEGUnhealthy {
-				code = StateKubeletSilent
-			}
-		default:
-			continue
-		}
-		if cur != nil && cur.Signature == code && s.At.Sub(cur.Last) < 2*time.Minute {
-			cur.Last = s.At
-			cur.States[0].extend(code, s.At, s.Ref)
-			continue
-		}
-		st := State{Text: s.Message}
-		st.extend(code, s.At, s.Ref)
-		cur = &Incident{Scope: model.ScopeNode, Trigger: model.TriggerState, Node: n.Name, First: s.At, Last: s.At, Signature: code, States: []State{st}}
-		out = append(out, cur)
-	}
-	return out
-}
-
-// silences finds spans in which no probe of any pod of a node ran although every
-// one of them was due: what a frozen kubelet looks like from outside.
-func silences(s *probe.Set) []*Incident {
-	type mark struct {
-		at  event.Nanos
-		ref event.Ref
-	}
-	byNode := make(map[string][]mark)
-	workers := make(map[string]int)
-	period := make(map[string]time.Duration)
-	for _, w := range s.Workers {
-		n := 0
-		for _, a := range w.Attempts {
-			if a.Conn != nil {
-				n++
-				byNode[w.Pod.Node] = append(byNode[w.Pod.Node], mark{a.Conn.Start(), a.Refs[0]})
-			}
-		}
-		if n >= 3 && w.Period > 0 {
-			workers[w.Pod.Node]++
-			if p := period[w.Pod.Node]; p == 0 || w.Period < p {
-				period[w.Pod.Node] = w.Period
-			}
-		}
-	}
-	var out []*Incident
-	for node, marks := range byNode {
-		if workers[node] < 2 {
-			continue
-		}
-		slices.SortFunc(marks, func(a, b mark) int { return int(max(-1, min(1, a.at-b.at))) })
-		for i := 1; i < len(marks); i++ {
-			gap := marks[i].at.Sub(marks[i-1].at)
-			if gap < max(3*period[node], 10*time.Second) {
-				continue
-			}
-			st := State{Code: StateKubeletSilent, At: marks[i-1].at, To: marks[i].at, Refs: []event.Ref{marks[i-1].ref, marks[i].ref},
-				Text: fmt.Sprintf("no probe of any pod for %s; the shortest period is %s", gap.Round(100*time.Millisecond), period[node])}
-			out = append(out, &Incident{Scope: model.ScopeNode, Trigger: model.TriggerState, Node: node, First: st.At, Last: st.To,
-				Signature: st.Code, States: []State{st}})
-		}
-	}
-	sortIncidents(out)
-	return out
 }

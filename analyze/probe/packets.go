@@ -174,6 +174,11 @@ func FlowOutcome(f *event.Flow, handler string, timeout time.Duration) (event.Ou
 	case handler == "tcp":
 		return event.OutcomeSucceeded, ClassNone, f.SYNACK.At
 	}
+	if f.ClientFIN.Seen() && !f.Request.Seen() && (!f.ServerFIN.Seen() || f.ClientFIN.At <= f.ServerFIN.At) {
+		// The prober had given up before the handshake came through: a dial goes on in
+		// the background and is closed unused. It is no attempt of its own.
+		return event.OutcomeUnknown, ClassNone, f.ClientFIN.At
+	}
 	switch {
 	case f.Response.Seen() && f.Response.At <= late:
 		if f.Status >= 400 || f.Status > 0 && f.Status < 200 {
