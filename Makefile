@@ -10,13 +10,16 @@ LDFLAGS     := -s -w -X github.com/probe-forensics/probe-forensics/cmd/internal/
 
 export CGO_ENABLED = 0
 
-.PHONY: help build test lint law fuzz release-snapshot clean
+.PHONY: help build demo test lint law fuzz release-snapshot clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 build: ## build bin/probe-forensics
 	$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $(BINARY) ./cmd/probe-forensics
+
+demo: build ## analyse the bundle that the repository ships
+	$(BINARY) analyze fixtures/demo/bundle.tar.gz -o bin/demo
 
 test: ## run all tests
 	$(GO) test ./...

@@ -153,3 +153,59 @@ func TestNearest(t *testing.T) {
 		assert.Equal(t, want, nearest(word, known), word)
 	}
 }
+
+// TestReportSchema walks a real report along its schema: every value has the
+// type that is promised, every required field is there, and no field is unknown.
+func TestReportSchema(t *testing.T) {
+	dir := t.TempDir()
+	rt := &session{ctx: t.Context(), stdout: &bytes.Buffer{}, stderr: &bytes.Buffer{}, env: func(string) string { return "" }, workers: 2}
+	require.Equal(t, ExitDone, rt.main([]string{"analyze", "../../../fixtures/demo/bundle.tar.gz", "-f", "json", "-o", dir}))
+	text, err := os.ReadFile(filepath.Join(dir, "report.json"))
+	require.NoError(t, err)
+	var report any
+	require.NoError(t, json.Unmarshal(text, &report))
+	data, err := json.Marshal(reportSchema())
+	require.NoError(t, err)
+	var schema map[string]any
+	require.NoError(t, json.Unmarshal(data, &schema))
+	conforms(t, "report", report, schema, schema["$defs"].(map[string]any))
+}
+
+// conforms checks a value against the few words of JSON Schema that the schemas
+// here use.
+func conforms(t *testing.T, at string, v any, schema, defs map[string]any) {
+	t.Helper()
+	if ref, ok := schema["$ref"].(string); ok {
+		schema = defs[strings.TrimPrefix(ref, "#/$defs/")].(map[string]any)
+	}
+	switch schema["type"] {
+	case "object":
+		object, ok := v.(map[string]any)
+		require.True(t, ok, "%s is no object: %v", at, v)
+		properties, _ := schema["properties"].(map[string]any)
+		for name, value := range object {
+			sub, ok := properties[name].(map[string]any)
+			if !ok {
+				sub, ok = schema["additionalProperties"].(map[string]any)
+			}
+			require.True(t, ok, "%s.%s is not in the schema", at, name)
+			conforms(t, at+"."+name, value, sub, defs)
+		}
+		required, _ := schema["required"].([]any)
+		for _, name := range required {
+			assert.Contains(t, object, name, at)
+		}
+	case "array":
+		list, ok := v.([]any)
+		require.True(t, ok, "%s is no array: %v", at, v)
+		for _, item := range list {
+			conforms(t, at+"[]", item, schema["items"].(map[string]any), defs)
+		}
+	case "string":
+		assert.IsType(t, "", v, at)
+	case "boolean":
+		assert.IsType(t, true, v, at)
+	default:
+		assert.IsType(t, 1.0, v, at)
+	}
+}

@@ -10,6 +10,7 @@ import (
 	"github.com/probe-forensics/probe-forensics/cmd/internal/progress"
 	"github.com/probe-forensics/probe-forensics/parsers"
 	"github.com/probe-forensics/probe-forensics/parsers/event"
+	"github.com/probe-forensics/probe-forensics/report/escape"
 )
 
 type inventoryCmd struct {
@@ -140,11 +141,11 @@ func recorded(s event.Stamp) string {
 func (inv *inventory) print(rt *session) error {
 	w := tabwriter.NewWriter(rt.stdout, 0, 8, 2, ' ', 0)
 	for _, in := range inv.Inputs {
-		fmt.Fprintf(w, "%s, %s, sha256 %s\n", printable(in.Path), progress.Bytes(in.Bytes), cmp.Or(in.SHA256, "unknown (not read to its end)"))
+		fmt.Fprintf(w, "%s, %s, sha256 %s\n", escape.Visible(in.Path), progress.Bytes(in.Bytes), cmp.Or(in.SHA256, "unknown (not read to its end)"))
 	}
 	fmt.Fprintf(w, "\n\tSTREAM\tFORMAT\tNODE\tRECORDS\tFIRST\tLAST\n")
 	for _, s := range inv.Streams {
-		fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%d\t%s\t%s\n", s.ID, printable(shorten(s.Path)), s.Format, printable(cmp.Or(s.Node, "-")), s.Records, cmp.Or(s.First, "-"), cmp.Or(s.Last, "-"))
+		fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%d\t%s\t%s\n", s.ID, escape.Visible(shorten(s.Path)), s.Format, escape.Visible(cmp.Or(s.Node, "-")), s.Records, cmp.Or(s.First, "-"), cmp.Or(s.Last, "-"))
 	}
 	if err := w.Flush(); err != nil {
 		return err
@@ -166,7 +167,7 @@ func (inv *inventory) print(rt *session) error {
 	if len(inv.Problems) > 0 {
 		fmt.Fprintf(w, "\nPROBLEMS\n")
 		for _, p := range inv.Problems {
-			fmt.Fprintf(w, "%s\n", printable(p))
+			fmt.Fprintf(w, "%s\n", escape.Visible(p))
 		}
 	}
 	return w.Flush()
@@ -184,14 +185,4 @@ func shorten(path string) string {
 		parts = slices.Delete(parts, 1, 2)
 	}
 	return parts[0] + "/.../" + strings.Join(parts[1:], "/")
-}
-
-// printable replaces what a terminal would obey: names come from archives.
-func printable(s string) string {
-	return strings.Map(func(r rune) rune {
-		if r < ' ' || r >= 0x7f && r < 0xa0 || r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069 || r == 0x200e || r == 0x200f {
-			return '?'
-		}
-		return r
-	}, s)
 }

@@ -87,3 +87,10 @@ func writeJSON(w io.Writer, v any) error {
 	out.SetEscapeHTML(false)
 	return out.Encode(v)
 }
+
+// writeJSONLine writes a value on one line.
+func writeJSONLine(w io.Writer, v any) error {
+	out := json.NewEncoder(w)
+	out.SetEscapeHTML(false)
+	return out.Encode(v)
+}

@@ -9,11 +9,14 @@ import (
 )
 
 type schemaCmd struct {
-	Of string `arg:"" enum:"config" help:"What to describe: ${enum}."`
+	Of string `arg:"" enum:"config,report" help:"config or report: the configuration file, or report.json."`
 }
 
 // Run prints the schema asked for.
 func (c *schemaCmd) Run(rt *session, app *kong.Kong) error {
+	if c.Of == "report" {
+		return writeJSON(rt.stdout, reportSchema())
+	}
 	return writeJSON(rt.stdout, configSchema(app.Model))
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/probe-forensics/probe-forensics/analyze/model"
 	"github.com/probe-forensics/probe-forensics/parsers"
 	"github.com/probe-forensics/probe-forensics/parsers/event"
+	"github.com/probe-forensics/probe-forensics/report/escape"
 )
 
 type verifyCmd struct {
@@ -44,7 +45,7 @@ func (c *verifyCmd) Run(rt *session) error {
 		return err
 	}
 	for _, d := range v.differences {
-		fmt.Fprintln(rt.stdout, printable(d))
+		fmt.Fprintln(rt.stdout, escape.Visible(d))
 	}
 	fmt.Fprintf(rt.stdout, "inputs: %d of %d have the digest of the report\nrecords: %d of %d found, %d of %d quotes match\n",
 		v.sameInputs, len(res.Inputs), v.found, v.records, v.matches, v.quotes)
