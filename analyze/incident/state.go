@@ -18,7 +18,9 @@ const (
 	StateSandboxSlow    = "sandbox-slow"    // it took far longer than its neighbours'
 	StateCrashLoop      = "crash-loop"      // containers end by themselves and are restarted
 	StateKubeletRestart = "kubelet-restart"
-	StateKubeletSilent  = "kubelet-silent" // no probe of any pod of the node, or a sync loop that stands still
+	StateKubeletSilent  = "kubelet-silent" // no probe of any pod of the node
+	StateSyncBlocked    = "sync-blocked"   // the kubelet says that its PLEG or housekeeping stands still
+	StateKubeletWoke    = "kubelet-woke"   // its words show that it stood still itself
 	StateRuntimeDown    = "runtime-down"
 	StateClockJump      = "clock-jump"
 )

@@ -116,10 +116,10 @@ func stallStates(n *identity.Node) []State {
 		switch {
 		case s.At == 0:
 		case s.Code == event.NodePLEGUnhealthy:
-			out = append(out, State{Code: StateKubeletSilent, At: s.At.Add(-ago), To: s.At, Refs: []event.Ref{s.Ref},
+			out = append(out, State{Code: StateSyncBlocked, At: s.At.Add(-ago), To: s.At, Refs: []event.Ref{s.Ref},
 				Text: "the kubelet says that its pod lifecycle event generator was last active " + s.Value + " ago"})
 		case s.Code == event.NodeHousekeepingSlow && ago >= slowHousekeeping:
-			out = append(out, State{Code: StateKubeletSilent, At: s.At.Add(-ago), To: s.At, Refs: []event.Ref{s.Ref},
+			out = append(out, State{Code: StateSyncBlocked, At: s.At.Add(-ago), To: s.At, Refs: []event.Ref{s.Ref},
 				Text: "one round of the kubelet's housekeeping took " + s.Value})
 		}
 	}
@@ -141,7 +141,7 @@ func runtimeStates(n *identity.Node) (down, single []State) {
 			down = append(down, st)
 		case event.NodeRuntimeDown:
 			if strings.Contains(s.Message, "container runtime is down") && !repeated(n.States, i) {
-				st.Code, st.Text = StateKubeletSilent, "the kubelet held the runtime for down for one moment: it had not asked it for long itself"
+				st.Code, st.Text = StateKubeletWoke, "the kubelet held the runtime for down for one moment: it had not asked it for long itself"
 				single = append(single, st)
 				continue
 			}
