@@ -4,12 +4,19 @@ import (
 	"slices"
 
 	"github.com/probe-forensics/probe-forensics/analyze/model"
+	"github.com/probe-forensics/probe-forensics/report/view"
 )
 
 // complete returns a copy of the result in which no list or map is nil, so that
-// readers of report.json never meet null where the contract says [] or {}.
+// readers of report.json never meet null where the contract says [] or {}, and
+// in which every incident has commands that reproduce it.
 func complete(res *model.Result) *model.Result {
 	r := *res
+	commands := map[string][]string{}
+	c := view.Index(res)
+	for _, in := range c.Incidents {
+		commands[in.ID] = c.Commands(in)
+	}
 	r.Inputs = each(r.Inputs, func(in *model.Input) {
 		in.Streams = each(in.Streams, func(s *model.Stream) {
 			s.Problems = each(s.Problems, nil)
@@ -33,7 +40,7 @@ func complete(res *model.Result) *model.Result {
 		i.WouldChange = each(i.WouldChange, nil)
 		i.Missing = each(i.Missing, nil)
 		i.Recommend = each(i.Recommend, nil)
-		i.Reproduce = each(i.Reproduce, nil)
+		i.Reproduce = each(commands[i.ID], nil)
 		i.Consequences = each(i.Consequences, nil)
 		if i.Recurrence != nil {
 			rec := *i.Recurrence

@@ -10,11 +10,30 @@ import (
 type MD string
 
 // Text turns a sentence into inline Markdown. Words that a forge would turn
-// into a link, a mention, an issue or a formula become code spans; the rest is
-// escaped character by character.
+// into a link, a mention, an issue or a formula become code spans, and so does
+// what stands between two backticks; the rest is escaped character by
+// character.
 func Text(s string) MD {
 	s = string(Visible(s))
 	var b strings.Builder
+	for s != "" {
+		open := strings.IndexByte(s, '`')
+		if open < 0 {
+			break
+		}
+		length := strings.IndexByte(s[open+1:], '`')
+		if length <= 0 {
+			break
+		}
+		writeWords(&b, s[:open])
+		b.WriteString(string(Code(s[open+1 : open+1+length])))
+		s = s[open+length+2:]
+	}
+	writeWords(&b, s)
+	return MD(b.String())
+}
+
+func writeWords(b *strings.Builder, s string) {
 	for i := 0; i < len(s); {
 		j := strings.IndexByte(s[i:], ' ')
 		if j == 0 {
@@ -25,10 +44,9 @@ func Text(s string) MD {
 		if j < 0 {
 			j = len(s) - i
 		}
-		writeWord(&b, s[i:i+j], b.Len() == 0)
+		writeWord(b, s[i:i+j], b.Len() == 0)
 		i += j
 	}
-	return MD(b.String())
 }
 
 func writeWord(b *strings.Builder, w string, first bool) {
@@ -41,20 +59,23 @@ func writeWord(b *strings.Builder, w string, first bool) {
 		escapeInto(b, w[tail:])
 		return
 	}
-	if first {
-		// A word that would start a list, a heading, a quote or a rule.
-		digits := strings.TrimLeft(w, "0123456789")
-		switch {
-		case strings.ContainsRune("#+-=", rune(w[0])):
-			b.WriteByte('\\')
-		case len(digits) < len(w) && (strings.HasPrefix(digits, ".") || strings.HasPrefix(digits, ")")):
-			b.WriteString(w[:len(w)-len(digits)])
-			b.WriteByte('\\')
-			b.WriteByte(digits[0])
-			w = digits[1:]
-		}
+	if first && startsBlock(w) {
+		// The last character decides: "1." and "-" would start a list, "##" a heading.
+		escapeInto(b, w[:len(w)-1])
+		b.WriteByte('\\')
+		w = w[len(w)-1:]
 	}
 	escapeInto(b, w)
+}
+
+// startsBlock reports whether a word at the start of a line would be read as the
+// mark of a list, a heading or a rule.
+func startsBlock(w string) bool {
+	if strings.Trim(w, "#") == "" || strings.Trim(w, "-") == "" || strings.Trim(w, "=") == "" || w == "+" {
+		return true
+	}
+	number := strings.TrimRight(w, ".)")
+	return len(number) == len(w)-1 && strings.Trim(number, "0123456789") == ""
 }
 
 // escapeInto writes text with a backslash before each character that Markdown

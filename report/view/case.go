@@ -47,6 +47,16 @@ type stream struct {
 // New indexes a result. It reads the flows and ARP tables once, keeping only
 // what the exchanges of incidents need.
 func New(ctx context.Context, res *model.Result) (*Case, error) {
+	c := Index(res)
+	if err := c.loadExchanges(ctx); err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// Index indexes a result without reading its tables: incidents have no
+// exchanges then.
+func Index(res *model.Result) *Case {
 	c := &Case{Res: res, streams: map[event.StreamID]stream{}}
 	for i := range res.Inputs {
 		in := &res.Inputs[i]
@@ -66,10 +76,7 @@ func New(ctx context.Context, res *model.Result) (*Case, error) {
 		in.Number = i + 1
 	}
 	c.shareAttempts()
-	if err := c.loadExchanges(ctx); err != nil {
-		return nil, err
-	}
-	return c, nil
+	return c
 }
 
 // nameStreams gives each stream the shortest suffix of its path, two parts at

@@ -28,15 +28,13 @@ func Clock(n event.Nanos) string {
 }
 
 // Duration prints a duration with the two units that matter: "41 s",
-// "4 min 10 s", "3.2 ms".
+// "4 min 10 s", "0.08 ms".
 func Duration(d time.Duration) string {
 	switch {
 	case d < 0:
 		return "-" + Duration(-d)
-	case d < time.Microsecond:
-		return strconv.Itoa(int(d)) + " ns"
-	case d < time.Millisecond:
-		return short(float64(d)/1e3) + " us"
+	case d == 0:
+		return "0 s"
 	case d < time.Second:
 		return short(float64(d)/1e6) + " ms"
 	case d < 10*time.Second:
@@ -67,8 +65,10 @@ func short(v float64) string {
 		return strconv.FormatFloat(v, 'f', 0, 64)
 	case v >= 10:
 		return trimZero(strconv.FormatFloat(v, 'f', 1, 64))
-	default:
+	case v >= 1:
 		return trimZero(strconv.FormatFloat(v, 'f', 2, 64))
+	default:
+		return strconv.FormatFloat(v, 'g', 2, 64)
 	}
 }
 

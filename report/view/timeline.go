@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/probe-forensics/probe-forensics/analyze/model"
@@ -59,10 +60,14 @@ func (c *Case) Timeline(in *Incident) []Fact {
 			add(Fact{At: e.Time.Nanos, Kind: KindSign, Text: e.Claim, Ref: e.Ref})
 		}
 	}
+	// A change of readiness that is listed as a consequence is one fact.
+	out = slices.DeleteFunc(out, func(f Fact) bool {
+		return f.Kind == KindReady && slices.ContainsFunc(in.Consequences, func(c model.Consequence) bool { return c.Ref == f.Ref && c.Ref.Stream != 0 })
+	})
 	slices.SortStableFunc(out, func(a, b Fact) int {
 		return cmp.Or(cmp.Compare(a.At, b.At), cmp.Compare(a.Until, b.Until), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Pod, b.Pod), cmp.Compare(a.Text, b.Text))
 	})
-	return out
+	return slices.Compact(out)
 }
 
 // podFacts are the facts a pod carries itself. An interval without an end lasts
@@ -125,7 +130,7 @@ func failures(attempts []*model.Attempt) []Fact {
 		}
 		a := s.first
 		f := Fact{At: when(a), Until: max(s.last.End, when(s.last)), Kind: KindFailed, Pod: podOf(a)}
-		what := join(a.Container, a.Probe, "probe")
+		what := strings.Join(nonEmpty(a.Container, a.Probe, "probe"), " ")
 		if s.n == 1 {
 			f.Text = fmt.Sprintf("%s failed: %s", what, Why(a))
 		} else {

@@ -1,0 +1,187 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/probe-forensics/probe-forensics/analyze/model"
+	"github.com/probe-forensics/probe-forensics/parsers/event"
+	"github.com/probe-forensics/probe-forensics/report/escape"
+	"github.com/probe-forensics/probe-forensics/report/view"
+)
+
+// checked says what was looked at: the answer where nothing failed, the limits
+// of the answer where something did.
+func (m *markdown) checked(d *mdDoc) {
+	res := m.Res
+	d.heading(2, "What was checked")
+	t := res.Totals
+	items := []escape.MD{
+		escape.Text(fmt.Sprintf("%s, %s, %s", view.Count(t.Lines, "log line", "log lines"), view.Count(t.Packets, "packet", "packets"), view.Count(t.Pods, "pod", "pods"))),
+		escape.Text(fmt.Sprintf("%s: %s succeeded, %s failed, %s of unknown result", view.Count(t.Attempts.Success+t.Attempts.Failure+t.Attempts.Unknown, "probe attempt", "probe attempts"),
+			view.Number(int64(t.Attempts.Success)), view.Number(int64(t.Attempts.Failure)), view.Number(int64(t.Attempts.Unknown)))),
+	}
+	if len(res.Checked.Nodes) > 0 {
+		items = append(items, escape.Text(view.Count(len(res.Checked.Nodes), "node", "nodes"))+": "+codes(res.Checked.Nodes, 20))
+	}
+	d.list(items)
+	if len(m.Incidents) == 0 {
+		m.probes(d)
+	} else {
+		d.details("Probes", m.probes)
+	}
+	if len(res.Checked.CouldNot) > 0 {
+		d.para("What could not be checked:")
+		d.list(texts(res.Checked.CouldNot))
+	}
+}
+
+func (m *markdown) probes(d *mdDoc) {
+	var rows [][]escape.MD
+	n := 0
+	for _, p := range m.Res.Pods {
+		for _, pr := range p.Probes {
+			if n++; n > m.limits.probes {
+				continue
+			}
+			settings := ""
+			if pr.PeriodSec > 0 {
+				settings = fmt.Sprintf("every %s, time-out %s", view.Seconds(pr.PeriodSec), view.Seconds(pr.TimeoutSec))
+				if pr.FailureThreshold > 0 {
+					settings += fmt.Sprintf(", %s", view.Count(pr.FailureThreshold, "failure", "failures"))
+				}
+			}
+			rows = append(rows, []escape.MD{escape.Code(p.Namespace + "/" + p.Pod), escape.Text(pr.Container), escape.Text(pr.Probe), escape.Text(view.Target(pr.Target)), escape.Text(settings),
+				escape.Text(view.Number(int64(pr.Attempts))), escape.Text(view.Number(int64(pr.Failed)))})
+		}
+	}
+	d.table([]escape.MD{"Pod", "Container", "Probe", "Target", "Settings", "Attempts seen", "Failed"}, rows)
+	d.rest(n-len(rows), "probe", "probes")
+}
+
+func (m *markdown) clock(d *mdDoc) {
+	if len(m.Res.Clock) == 0 {
+		return
+	}
+	d.heading(2, "Clocks")
+	d.para("Times are by the kubelet's clock of each node, in UTC. Other clocks were compared with it:")
+	var rows [][]escape.MD
+	for _, c := range m.Res.Clock {
+		note := c.Note
+		if len(c.Rivals) > 0 {
+			list := ""
+			for i, r := range c.Rivals {
+				if i > 0 {
+					list += ", "
+				}
+				list += signed(r)
+			}
+			note = fmt.Sprintf("%s (also possible: %s)", note, list)
+		}
+		applied := escape.MD("no")
+		if c.Applied {
+			applied = "yes"
+		}
+		rows = append(rows, []escape.MD{escape.Code(c.Node), escape.Code(m.sourceName(c.Source)), escape.Text(signed(c.OffsetMS)), escape.Text(view.Millis(c.UncertaintyMS)),
+			escape.Text(c.Method), escape.Text(view.Number(int64(c.Anchors))), applied, escape.Text(note)})
+	}
+	d.table([]escape.MD{"Node", "Clock of", "Offset", "Uncertainty", "Method", "Anchors", "Applied", "Note"}, rows)
+}
+
+// sourceName shortens a stream path.
+func (m *markdown) sourceName(path string) string {
+	for _, in := range m.Res.Inputs {
+		for _, s := range in.Streams {
+			if s.Path == path {
+				return m.StreamName(s.ID)
+			}
+		}
+	}
+	return path
+}
+
+func signed(ms float64) string {
+	if ms < 0 {
+		return "-" + view.Millis(-ms)
+	}
+	return "+" + view.Millis(ms)
+}
+
+func (m *markdown) inputs(d *mdDoc) {
+	d.heading(2, "Inputs")
+	var rows [][]escape.MD
+	for _, in := range m.Res.Inputs {
+		rows = append(rows, []escape.MD{escape.Code(in.Path), escape.Text(view.Bytes(in.Bytes)), escape.Code(in.SHA256), escape.Text(view.Number(int64(len(in.Streams))))})
+	}
+	d.table([]escape.MD{"Input", "Size", "sha256", "Streams"}, rows)
+	d.details("Streams", m.streams)
+}
+
+func (m *markdown) streams(d *mdDoc) {
+	var all []*model.Stream
+	unused := 0
+	for i := range m.Res.Inputs {
+		for j := range m.Res.Inputs[i].Streams {
+			s := &m.Res.Inputs[i].Streams[j]
+			if s.Kept == 0 && len(s.Problems) == 0 {
+				unused++
+				continue
+			}
+			all = append(all, s)
+		}
+	}
+	slices.SortStableFunc(all, func(a, b *model.Stream) int { return cmp.Compare(a.ID, b.ID) })
+	var rows [][]escape.MD
+	for i, s := range all {
+		if i == m.limits.streams {
+			break
+		}
+		format := escape.Text(s.Format)
+		if s.CapturePoint != "" {
+			format += " at " + escape.Text(s.CapturePoint)
+		}
+		if s.Format == "" {
+			format = "not read"
+		}
+		rows = append(rows, []escape.MD{escape.Code(s.Path), format, escape.Code(s.Node), escape.Text(view.Number(s.Records)), escape.Text(view.Number(s.Kept)),
+			when(s.First), when(s.Last)})
+	}
+	d.table([]escape.MD{"Path", "Format", "Node", "Records", "Kept", "First (UTC)", "Last (UTC)"}, rows)
+	d.rest(len(all)-len(rows), "stream", "streams")
+	if unused > 0 {
+		d.para(escape.Text(view.Count(unused, "stream", "streams")), " held nothing about probes.")
+	}
+}
+
+func when(t model.Time) escape.MD {
+	if t.IsZero() {
+		return ""
+	}
+	return escape.Text(view.Instant(t.Nanos))
+}
+
+func (m *markdown) problems(d *mdDoc) {
+	var rows [][]escape.MD
+	var total, n int64
+	for _, in := range m.Res.Inputs {
+		for _, s := range in.Streams {
+			for _, p := range s.Problems {
+				total += max(p.Count, 1)
+				n++
+				if len(rows) == m.limits.problems {
+					continue
+				}
+				place := event.Ref{Stream: 1, Line: p.Line, Offset: p.Offset, Packet: p.Packet}.Place()
+				rows = append(rows, []escape.MD{escape.Code(s.Path + place), escape.Text(p.Code), escape.Text(view.Number(max(p.Count, 1))), escape.Code(string(escape.Cut(p.Message, 200)))})
+			}
+		}
+	}
+	if len(rows) == 0 {
+		return
+	}
+	d.heading(2, "Problems in the inputs")
+	d.para(escape.Text(view.Count(total, "record could", "records could")), " not be used as they are; the first place of each kind:")
+	d.table([]escape.MD{"Place", "Code", "Count", "What"}, rows)
+	d.rest(int(n)-len(rows), "kind", "kinds")
+}

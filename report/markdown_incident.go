@@ -1,0 +1,384 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/probe-forensics/probe-forensics/analyze/model"
+	"github.com/probe-forensics/probe-forensics/report/escape"
+	"github.com/probe-forensics/probe-forensics/report/view"
+)
+
+// incident adds the sections of one incident, in the order in which people
+// read: what, how bad, when, the packets, why we say so, what to do.
+func (m *markdown) incident(in *view.Incident, shift int) {
+	number := in.Number
+	if len(m.Incidents) == 1 {
+		number = 0
+	}
+	add := func(rank int, name string, fill func(*mdDoc, *view.Incident)) {
+		m.addFor(rank+shift, name, number, func(d *mdDoc) { fill(d, in) })
+	}
+	add(rankCause, "verdict", m.cause)
+	add(rankImpact, "impact", m.impact)
+	add(rankTimeline, "timeline", m.timeline)
+	add(rankPackets, "packets", m.packets)
+	add(rankEvidence, "evidence", m.evidence)
+	add(rankScore, "score", m.score)
+	add(rankAlternatives, "alternatives", m.alternatives)
+	add(rankMissing, "what is missing", m.missing)
+	add(rankRecommend, "recommendations", m.recommend)
+	add(rankCommands, "reproduction", m.commands)
+	add(rankAttempts, "attempts", m.attempts)
+}
+
+func (m *markdown) cause(d *mdDoc, in *view.Incident) {
+	title := in.Cause.Title
+	if title == "" {
+		title = in.Cause.ID
+	}
+	if len(m.Incidents) > 1 {
+		title = fmt.Sprintf("Incident %d: %s", in.Number, title)
+	} else {
+		title = "Verdict: " + title
+	}
+	d.heading(2, escape.Text(title))
+	d.para(escape.Bold(escape.Text(in.Sentence())))
+	verdict := []escape.MD{"Cause ", escape.Code(in.Cause.ID)}
+	if in.Cause.SubReason != "" {
+		verdict = append(verdict, " (", escape.Text(in.Cause.SubReason), ")")
+	}
+	if in.Cause.ID == model.Inconclusive {
+		verdict = append(verdict, ": the best candidate reaches ", escape.Text(view.Confidence(in.Cause.Confidence)), ", which is not enough to name it.")
+	} else {
+		verdict = append(verdict, ", ", escape.Bold(escape.Text(in.Cause.Word)), " with ", escape.Text(view.Confidence(in.Cause.Confidence)), ".")
+	}
+	if r := in.RunnerUp(); r != nil {
+		verdict = append(verdict, " Runner-up: ", escape.Code(r.ID), " with ", escape.Text(view.Confidence(r.Confidence)))
+		if r.WhyNot != "" {
+			verdict = append(verdict, ": ", escape.Text(strings.TrimRight(r.WhyNot, ".")))
+		}
+		verdict = append(verdict, ".")
+	}
+	d.para(verdict...)
+	var also []escape.MD
+	for _, c := range in.Contributing {
+		item := escape.Code(c.ID) + " with " + escape.Text(view.Confidence(c.Confidence))
+		if c.Note != "" {
+			item += ": " + escape.Text(c.Note)
+		}
+		also = append(also, item)
+	}
+	if len(also) > 0 {
+		d.para("Contributing:")
+		d.list(also)
+	}
+	if r := in.Recurrence; r != nil {
+		text := escape.Text(r.Note)
+		if text == "" {
+			text = escape.Text("The same signature was seen " + view.Count(r.Times, "time", "times") + ".")
+		}
+		if len(r.Pods) > 0 {
+			text += " (" + codes(r.Pods, 10) + ")"
+		}
+		d.para("Recurrence: ", text)
+	}
+	d.para("More about this cause: ", escape.Code("probe-forensics explain "+in.Cause.ID), ".")
+}
+
+func (m *markdown) impact(d *mdDoc, in *view.Incident) {
+	d.heading(3, "Impact")
+	d.list([]escape.MD{
+		"Seen in the data: " + escape.Text(affected(in)),
+		"Window (UTC): " + escape.Text(window(in)),
+		"Users affected, and who acts: (not in these inputs; to be filled in)",
+	})
+	var rows [][]escape.MD
+	for i, s := range in.Subjects {
+		if i == m.limits.subjects {
+			break
+		}
+		rows = append(rows, []escape.MD{
+			escape.Code(view.PodName(s)), escape.Text(s.Container), escape.Text(s.Probe), escape.Text(view.Target(s.Target)),
+			escape.Text(view.Number(int64(s.FailedAttempts)) + " of " + view.Number(int64(s.TotalAttempts))),
+			escape.Text(view.Instant(s.First.Nanos)), escape.Text(view.Instant(s.Last.Nanos)),
+		})
+	}
+	d.table([]escape.MD{"Pod", "Container", "Probe", "Target", "Failed", "First (UTC)", "Last (UTC)"}, rows)
+	d.rest(len(in.Subjects)-len(rows), "subject", "subjects")
+	var effects []escape.MD
+	for _, c := range in.Consequences {
+		item := escape.Text(c.Text)
+		if !c.At.IsZero() {
+			item += " at " + escape.Text(view.Instant(c.At.Nanos))
+		}
+		effects = append(effects, item+m.cite(c.Ref, nil))
+	}
+	if len(effects) > 0 {
+		d.para("Consequences:")
+		d.list(effects)
+	}
+}
+
+// rest says how many rows a list left out.
+func (d *mdDoc) rest(n int, one, many string) {
+	if n > 0 {
+		d.para(escape.Text(view.Count(n, "more "+one, "more "+many)), " in ", escape.Code("report.json"), ".")
+	}
+}
+
+// cite prints references in brackets.
+func (m *markdown) cite(ref model.Ref, more []model.Ref) escape.MD {
+	var refs []escape.MD
+	for i, r := range append([]model.Ref{ref}, more...) {
+		if i > 4 {
+			refs = append(refs, escape.Text(view.Number(int64(len(more)+1-i))+" more"))
+			break
+		}
+		if name := m.Ref(r); name != "" {
+			refs = append(refs, escape.Code(name))
+		}
+	}
+	if len(refs) == 0 {
+		return ""
+	}
+	return " (" + escape.Join(refs, ", ") + ")"
+}
+
+func (m *markdown) timeline(d *mdDoc, in *view.Incident) {
+	facts := m.Timeline(in)
+	if len(facts) == 0 {
+		return
+	}
+	d.heading(3, "Timeline (facts, UTC)")
+	d.mermaid(gantt(in, facts))
+	var rows [][]escape.MD
+	for i, f := range facts {
+		if i == m.limits.facts {
+			break
+		}
+		until := escape.MD("")
+		if f.Until > f.At {
+			until = escape.Text(view.Clock(f.Until))
+		}
+		text := escape.Text(f.Text)
+		if f.Kind == view.KindFailed {
+			head, output, found := strings.Cut(f.Text, ": ")
+			text = escape.Text(head)
+			if found {
+				text += ": " + escape.Code(string(escape.Cut(output, 160)))
+			}
+		}
+		rows = append(rows, []escape.MD{escape.Text(view.Instant(f.At)), until, escape.Code(f.Pod), text, escape.Code(m.Ref(f.Ref))})
+	}
+	d.table([]escape.MD{"From", "Until", "Pod", "What", "Record"}, rows)
+	if n := len(facts) - len(rows); n > 0 {
+		d.para(escape.Text(view.Count(n, "more fact", "more facts")), " not shown.")
+	}
+}
+
+func (m *markdown) packets(d *mdDoc, in *view.Incident) {
+	if in.Failed == nil && in.Good == nil {
+		return
+	}
+	d.heading(3, "What the packets say")
+	m.exchange(d, "A failed attempt", in.Failed)
+	m.exchange(d, "A good attempt of the same probe", in.Good)
+}
+
+func (m *markdown) exchange(d *mdDoc, title escape.MD, e *view.Exchange) {
+	if e == nil {
+		return
+	}
+	about := []escape.MD{escape.Bold(title), ": ", escape.Text(view.Instant(e.Attempt.Start)), ", ", escape.Text(e.Client), " to ", escape.Text(e.Server)}
+	if e.Point != "" {
+		about = append(about, ", captured at ", escape.Text(e.Point))
+	}
+	about = append(about, m.cite(e.Ref, e.Also), ".")
+	if view.Failed(e.Attempt) {
+		about = append(about, " The kubelet said: ", escape.Code(string(escape.Cut(view.Why(e.Attempt), 200))), ".")
+	}
+	d.para(about...)
+	d.mermaid(sequence(e))
+	var rows [][]escape.MD
+	for i, s := range e.Steps {
+		if i == sequenceRows {
+			break
+		}
+		frame := escape.MD("")
+		if s.Packet > 0 {
+			frame = escape.Text(view.Number(s.Packet))
+		}
+		note := s.Detail
+		if s.Unanswered {
+			note = strings.TrimPrefix(note+", no answer", ", ")
+		}
+		rows = append(rows, []escape.MD{frame, escape.Text(view.Duration(s.After)), sideName(s.From), escape.Text(s.Text), escape.Text(note)})
+	}
+	d.table([]escape.MD{"Frame", "After", "From", "Packet", "Detail"}, rows)
+}
+
+func sideName(s view.Side) escape.MD {
+	return [...]escape.MD{view.Client: "node", view.Server: "pod", view.Network: "network"}[s]
+}
+
+func (m *markdown) evidence(d *mdDoc, in *view.Incident) {
+	if len(in.Evidence) == 0 {
+		return
+	}
+	d.heading(3, "Evidence")
+	for _, part := range []struct {
+		role  string
+		title escape.MD
+	}{{model.RoleFor, "For"}, {model.RoleAgainst, "Against"}, {model.RoleContext, "Context"}} {
+		list := in.By(part.role)
+		if len(list) == 0 {
+			continue
+		}
+		d.para(escape.Bold(part.title))
+		var rows [][]escape.MD
+		for i, e := range list {
+			if i == m.limits.evidence {
+				break
+			}
+			rows = append(rows, []escape.MD{weight(e.Weight), escape.Text(e.Claim), evidenceTime(e), m.citeCell(e)})
+		}
+		d.table([]escape.MD{"Weight", "Claim", "Time (UTC)", "Records"}, rows)
+		d.rest(len(list)-len(rows), "piece of evidence", "pieces of evidence")
+	}
+	if m.limits.excerpts {
+		d.details("Quoted records", func(d *mdDoc) {
+			for i := range in.Evidence {
+				if e := &in.Evidence[i]; e.Excerpt != "" {
+					d.para(escape.Code(m.Ref(e.Ref)), ":")
+					d.fence("text", e.Excerpt)
+				}
+			}
+		})
+	}
+}
+
+func weight(w float64) escape.MD {
+	if w == 0 {
+		return ""
+	}
+	return escape.Text(fmt.Sprintf("%.2f", w))
+}
+
+func evidenceTime(e *model.Evidence) escape.MD {
+	if e.Time.IsZero() {
+		return ""
+	}
+	return escape.Text(view.Instant(e.Time.Nanos))
+}
+
+func (m *markdown) citeCell(e *model.Evidence) escape.MD {
+	return escape.MD(strings.TrimSuffix(strings.TrimPrefix(string(m.cite(e.Ref, e.More)), " ("), ")"))
+}
+
+func (m *markdown) score(d *mdDoc, in *view.Incident) {
+	if len(in.Score) == 0 {
+		return
+	}
+	d.heading(3, "How the confidence comes about")
+	var rows [][]escape.MD
+	for _, s := range in.Score {
+		rows = append(rows, []escape.MD{escape.Text(s.Text), escape.Text(s.Group), weight(s.Weight), escape.Text(view.Confidence(s.Result))})
+	}
+	d.table([]escape.MD{"Step", "Source", "Weight", "Score"}, rows)
+	if len(in.WouldChange) > 0 {
+		d.para("What would change this verdict:")
+		d.list(texts(in.WouldChange))
+	}
+}
+
+func texts(sentences []string) []escape.MD {
+	out := make([]escape.MD, len(sentences))
+	for i, s := range sentences {
+		out[i] = escape.Text(s)
+	}
+	return out
+}
+
+func (m *markdown) alternatives(d *mdDoc, in *view.Incident) {
+	if len(in.Alternatives) == 0 {
+		return
+	}
+	d.heading(3, "Alternatives considered")
+	var rows [][]escape.MD
+	for _, a := range in.Alternatives {
+		rows = append(rows, []escape.MD{escape.Code(a.ID), escape.Text(view.Confidence(a.Confidence)), escape.Text(a.WhyNot)})
+	}
+	d.table([]escape.MD{"Cause", "Score", "Why it did not win"}, rows)
+}
+
+func (m *markdown) missing(d *mdDoc, in *view.Incident) {
+	if len(in.Missing) == 0 {
+		return
+	}
+	d.heading(3, "What is missing")
+	var rows [][]escape.MD
+	for _, x := range in.Missing {
+		rows = append(rows, []escape.MD{escape.Text(x.What), escape.Text(x.WouldSettle), escape.Code(x.HowToCollect)})
+	}
+	d.table([]escape.MD{"Observation", "Would settle", "How to collect"}, rows)
+}
+
+func (m *markdown) recommend(d *mdDoc, in *view.Incident) {
+	if len(in.Recommend) == 0 {
+		return
+	}
+	d.heading(3, "Suggested next steps")
+	var items []escape.MD
+	for _, r := range in.Recommend {
+		items = append(items, escape.Text(r.Text))
+	}
+	d.list(items)
+}
+
+func (m *markdown) commands(d *mdDoc, in *view.Incident) {
+	all := m.Commands(in)
+	if len(all) == 0 {
+		return
+	}
+	d.heading(3, "Check it yourself")
+	shown := all[:min(len(all), m.limits.commands)]
+	d.fence("sh", strings.Join(shown, "\n"))
+	if n := len(all) - len(shown); n > 0 {
+		d.rest(n, "command", "commands")
+	}
+}
+
+func (m *markdown) attempts(d *mdDoc, in *view.Incident) {
+	if m.limits.attempts == 0 || len(in.Attempts) == 0 {
+		return
+	}
+	d.details("All attempts of this incident and around it", func(d *mdDoc) {
+		var rows [][]escape.MD
+		for i, a := range in.Attempts {
+			if i == m.limits.attempts {
+				break
+			}
+			var ref escape.MD
+			if len(a.Refs) > 0 {
+				ref = escape.Code(m.Ref(model.RefOf(a.Refs[0])))
+			} else if len(a.FlowRefs) > 0 {
+				ref = escape.Code(m.Ref(model.RefOf(a.FlowRefs[0])))
+			}
+			rows = append(rows, []escape.MD{
+				escape.Text(view.Instant(a.Start)), escape.Code(a.Pod), escape.Text(a.Probe), escape.Text(a.Outcome), escape.Text(a.ErrorClass),
+				phase(a.ConnectMs), phase(a.FirstByteMs), escape.Text(a.JoinReason), ref})
+		}
+		d.table([]escape.MD{"Start (UTC)", "Pod", "Probe", "Result", "Class", "Connect", "First byte", "Packets", "Record"}, rows)
+		if n := len(in.Attempts) - len(rows); n > 0 {
+			d.para(escape.Text(view.Count(n, "more attempt", "more attempts")), " in the table ", escape.Code("probe_attempts"), ".")
+		}
+	})
+}
+
+func phase(ms float64) escape.MD {
+	if ms < 0 {
+		return ""
+	}
+	return escape.Text(view.Millis(ms))
+}
