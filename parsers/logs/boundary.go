@@ -52,3 +52,15 @@ func isFiller(line []byte) bool {
 	}
 	return false
 }
+
+var _ = registerDialect(dialect{name: "blob", starts: "[", order: 9, read: readBlob})
+
+// readBlob recognises "[81B blob data]", which journalctl's text forms print in
+// place of a message with unprintable bytes. What it said is lost.
+func readBlob(s *session, _ *hostState, r *record) bool {
+	if !bytes.HasSuffix(r.msg, []byte("B blob data]")) {
+		return false
+	}
+	s.problem(r.ref, "blob-data", "journalctl printed \"blob data\" in place of a message with unprintable bytes; export or JSON keep it")
+	return true
+}

@@ -8,7 +8,6 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 	"github.com/pierrec/lz4/v4"
-	"github.com/ulikunitz/xz"
 )
 
 // dataStore keeps the data objects that entries to come may point to: of the
@@ -180,11 +179,7 @@ func (d *dataStore) decompress(flags byte, b []byte) ([]byte, error) {
 	var err error
 	switch flags {
 	case 1:
-		var r io.Reader
-		if r, err = xz.NewReader(bytes.NewReader(b)); err != nil {
-			return nil, err
-		}
-		d.out, err = appendAll(d.out[:0], io.LimitReader(r, maxJournalPayload))
+		d.out, err = unxz(d.out[:0], b)
 		return d.out, err
 	case 2:
 		if len(b) < 8 {

@@ -90,7 +90,7 @@ func squeeze(t testing.TB, flags byte, b []byte) []byte {
 	var out bytes.Buffer
 	switch flags {
 	case 1:
-		w, err := xz.NewWriter(&out)
+		w, err := xz.WriterConfig{DictCap: 1 << 16}.NewWriter(&out)
 		require.NoError(t, err)
 		_, err = w.Write(b)
 		require.NoError(t, err)
