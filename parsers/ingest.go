@@ -1,6 +1,7 @@
 package parsers
 
 import (
+	"bufio"
 	"bytes"
 	"cmp"
 	"context"
@@ -174,6 +175,11 @@ func (in *ingest) parse(ctx context.Context, st *stream, v verdict, f *source.Fi
 	return st.err
 }
 
+// parserBuffers saves parsers the buffer they would make for each of thousands of
+// small files: bufio.NewReaderSize returns a reader that is large enough as it
+// is.
+var parserBuffers = sync.Pool{New: func() any { return bufio.NewReaderSize(nil, 256<<10) }}
+
 // guard turns a parser's panic into its error: one bad record in one file must
 // not take the analysis of a whole bundle with it.
 func guard(ctx context.Context, st *stream, v verdict, r io.Reader, sink event.Sink) (err error) {
@@ -186,7 +192,13 @@ func guard(ctx context.Context, st *stream, v verdict, r io.Reader, sink event.S
 		return pcap.Parse(ctx, r, st.info, sink)
 	}
 	st.info.Format = v.format.Name
-	return v.format.Parse(ctx, &logs.Input{Path: st.info.Path, R: r, Info: st.info, Sink: sink})
+	br := parserBuffers.Get().(*bufio.Reader)
+	br.Reset(r)
+	defer func() {
+		br.Reset(nil)
+		parserBuffers.Put(br)
+	}()
+	return v.format.Parse(ctx, &logs.Input{Path: st.info.Path, R: br, Info: st.info, Sink: sink})
 }
 
 // finish numbers the streams by input and path, whatever order they were met

@@ -152,8 +152,7 @@ func (l *Log) Append(e *event.Event) error {
 		return l.err
 	}
 	if l.enc.ids == nil {
-		l.enc.ids = make(map[string]uint64)
-		l.enc.buf = make([]byte, 0, 4<<10)
+		l.enc = *encoders.Get().(*coder)
 	}
 	l.enc.event(e)
 	l.n++
@@ -185,9 +184,18 @@ func (l *Log) flush() error {
 // Seal ends appending and releases what it needed.
 func (l *Log) Seal() error {
 	err := l.flush()
+	if l.enc.ids != nil {
+		clear(l.enc.ids)
+		encoders.Put(&coder{ids: l.enc.ids, buf: l.enc.buf[:0]})
+	}
 	l.enc = coder{}
 	return err
 }
+
+// encoders saves table and buffer for the next of thousands of small streams.
+var encoders = sync.Pool{New: func() any {
+	return &coder{ids: make(map[string]uint64), buf: make([]byte, 0, 4<<10)}
+}}
 
 // All yields the events. The pointed-to event is valid until the next step, its
 // payload for as long as it is held.
