@@ -38,6 +38,7 @@ type run struct {
 	index    *identity.Index
 	probes   *probe.Set
 	captures *capture.Set
+	aligned  []probe.Alignment
 	cases    []*rules.Case
 	verdicts []model.Incident
 	cluster  string
@@ -135,6 +136,10 @@ func (r *run) packets(ctx context.Context) error {
 	}
 	r.captures = b.Build()
 	r.skipped = b.Skipped
+	r.aligned = r.probes.Align(r.captures, func(c *capture.Capture) bool {
+		_, ok := r.given(c.Info)
+		return ok
+	})
 	r.probes.Join(r.captures)
 	return nil
 }
@@ -146,12 +151,26 @@ func (r *run) captureShift(s *event.StreamInfo) time.Duration {
 	if slices.Contains(s.Capture.Lacks, "date") {
 		d += time.Duration(r.resolver.Day(s.ID))
 	}
+	o, _ := r.given(s)
+	return d + o
+}
+
+// given is the offset the user named for a capture or its node.
+func (r *run) given(s *event.StreamInfo) (time.Duration, bool) {
 	for _, key := range []string{s.Path, s.Node} {
 		if o, ok := r.opts.Offsets[key]; ok && key != "" {
-			return d + o
+			return o, true
 		}
 	}
-	return d
+	return 0, false
+}
+
+// unsettled reports whether captures of the node were moved by an offset that
+// is not the only one the data allows.
+func (r *run) unsettled(node string) bool {
+	return slices.ContainsFunc(r.aligned, func(a probe.Alignment) bool {
+		return a.Applied && !a.Settled() && (a.Captures[0].Node == node || a.Captures[0].Node == "" || node == "")
+	})
 }
 
 // wanted tells which server addresses matter: those of pods, those that outputs
@@ -193,7 +212,7 @@ func (r *run) judge(ctx context.Context) error {
 	thresholds := rules.DefaultThresholds(r.opts.Thresholds)
 	newCase := func(i *incident.Incident) *rules.Case {
 		return &rules.Case{Incident: i, Index: r.index, Captures: r.captures, Probes: r.probes, Incidents: all,
-			Thresholds: thresholds, Infos: r.stream.Infos()}
+			Thresholds: thresholds, Infos: r.stream.Infos(), ClockUncertain: r.unsettled(i.Node)}
 	}
 	keep := func(c *rules.Case, v model.Incident) {
 		r.cases = append(r.cases, c)

@@ -23,7 +23,7 @@ func (r *run) result(inputs []InputInfo) *model.Result {
 	res := &model.Result{SchemaVersion: model.SchemaVersion,
 		Tool:    model.Tool{Name: "probe-forensics", Version: r.opts.ToolVersion, RulesHash: rules.RulesHash()},
 		Cluster: cmp.Or(r.opts.Cluster, r.cluster, "unknown"), BundleID: bundleID(inputs),
-		Clock: []model.Clock{}, Pods: []model.Pod{}, Incidents: []model.Incident{}}
+		Clock: r.clockRows(), Pods: []model.Pod{}, Incidents: []model.Incident{}}
 	res.Inputs = r.inputs(inputs)
 	attempts := r.attempts()
 	for i, c := range r.cases {
@@ -261,6 +261,34 @@ func consequences(i *incident.Incident) []model.Consequence {
 	if len(out) > 64 {
 		out = out[:64]
 	}
+	return out
+}
+
+// clockRows lists what is known of each capture's clock.
+func (r *run) clockRows() []model.Clock {
+	out := []model.Clock{}
+	for _, a := range r.aligned {
+		for _, c := range a.Captures {
+			m := model.Clock{Node: c.Node, Source: c.Info.Path, OffsetMS: float64(c.Offset) / 1e6, UncertaintyMS: float64(a.Uncertainty) / 1e6,
+				Method: a.Method, Anchors: a.Pairs, Applied: a.Applied}
+			switch {
+			case a.Method == "none":
+				m.Note = "fewer than three attempts of the log can be compared with connections; the clocks are taken for one"
+			case !a.Applied && a.Method == "attempts":
+				m.OffsetMS = float64(a.Value) / 1e6
+				m.Note = "log lines follow their packets as on one clock; nothing was moved"
+			}
+			if a.Applied {
+				for _, v := range a.Rivals {
+					m.Rivals = append(m.Rivals, float64(c.Offset-a.Value+v)/1e6)
+				}
+			}
+			out = append(out, m)
+		}
+	}
+	slices.SortStableFunc(out, func(a, b model.Clock) int {
+		return cmp.Or(strings.Compare(a.Node, b.Node), strings.Compare(a.Source, b.Source))
+	})
 	return out
 }
 

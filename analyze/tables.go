@@ -197,7 +197,7 @@ func (r *run) tables(attempts *attemptTable) model.Tables {
 	offset := make(map[event.StreamID]time.Duration)
 	for _, c := range r.captures.Captures {
 		shift[c.Info.ID] = c
-		offset[c.Info.ID] = c.First.Sub(c.Info.Capture.First)
+		offset[c.Info.ID] = c.Offset
 	}
 	ids := make(map[event.Ref]*capture.Conn)
 	for _, c := range r.captures.Conns {
@@ -219,7 +219,7 @@ func (r *run) tables(attempts *attemptTable) model.Tables {
 						continue
 					}
 					d := offset[e.Ref.Stream]
-					row := &model.FlowRow{Flow: capture.Shift(f, d), Ref: e.Ref, Node: e.Node, OffsetMS: float64(d) / 1e6}
+					row := &model.FlowRow{Flow: f.Shift(d), Ref: e.Ref, Node: e.Node, OffsetMS: float64(d) / 1e6}
 					if c := shift[e.Ref.Stream]; c != nil {
 						row.Node, row.Capture = c.Node, string(c.Point)
 					}

@@ -45,7 +45,7 @@ func NewBuilder(x *identity.Index, infos []*event.StreamInfo, points map[string]
 			continue
 		}
 		d := shift(s)
-		c := &Capture{Info: s, Node: s.Node, First: s.Capture.First.Add(d), Last: s.Capture.Last.Add(d)}
+		c := &Capture{Info: s, Node: s.Node, Offset: d, First: s.Capture.First.Add(d), Last: s.Capture.Last.Add(d)}
 		for _, g := range s.Capture.Gaps {
 			c.Gaps = append(c.Gaps, event.Gap{From: g.From.Add(d), To: g.To.Add(d)})
 		}
@@ -69,7 +69,7 @@ func (b *Builder) Add(e *event.Event) {
 			b.Skipped++
 			return
 		}
-		b.flow(c, Shift(p, d), e.Ref)
+		b.flow(c, p.Shift(d), e.Ref)
 	case *event.ARP:
 		b.set.ARP = append(b.set.ARP, ARPSeen{At: e.Time.At.Add(d), Capture: c, ARP: p, Ref: e.Ref})
 	case *event.Egress:
@@ -100,30 +100,11 @@ func (b *Builder) flow(c *Capture, f *event.Flow, ref event.Ref) {
 	conn.Sightings = append(conn.Sightings, Sighting{Capture: c, Flow: f, Ref: ref})
 }
 
-// Shift returns a copy of the flow with d added to every time.
-func Shift(f *event.Flow, d time.Duration) *event.Flow {
-	if d == 0 {
-		return f
-	}
-	g := *f
-	for _, m := range []*event.Mark{&g.SYN, &g.SYNACK, &g.LastSYNACK, &g.ACK, &g.Request, &g.RequestACK, &g.Response,
-		&g.LastResponse, &g.ClientFIN, &g.ServerFIN, &g.ClientRST, &g.ServerRST, &g.ICMP.Mark, &g.First, &g.Last} {
-		if m.Seen() {
-			m.At = m.At.Add(d)
-		}
-	}
-	g.SYNTimes = slices.Clone(f.SYNTimes)
-	for i := range g.SYNTimes {
-		g.SYNTimes[i] = g.SYNTimes[i].Add(d)
-	}
-	return &g
-}
-
 // Build sorts everything and finds for each connection its best sightings and
 // its pod.
 func (b *Builder) Build() *Set {
 	s := &b.set
-	s.byServer = make(map[netip.AddrPort][]*Conn)
+	s.index = b.x
 	for _, c := range s.Conns {
 		slices.SortFunc(c.Sightings, func(x, y Sighting) int {
 			return cmp.Or(cmp.Compare(rank(x.Capture.Point), rank(y.Capture.Point)), cmp.Compare(x.Capture.Info.ID, y.Capture.Info.ID))
@@ -138,21 +119,53 @@ func (b *Builder) Build() *Set {
 				c.Node = g
 			}
 		}
-		at := c.Start()
-		if hs := b.x.Holders(c.Server.Addr(), at); len(hs) == 1 {
-			c.Pod = hs[0].Pod
-		}
 		c.ID = connID(c)
 	}
+	s.arrange()
+	return s
+}
+
+// arrange puts everything in time order and names the holder of each server's
+// address then.
+func (s *Set) arrange() {
+	s.byServer = make(map[netip.AddrPort][]*Conn)
 	slices.SortFunc(s.Conns, func(x, y *Conn) int {
-		return cmp.Or(cmp.Compare(x.Start(), y.Start()), x.Server.Compare(y.Server), x.Client.Compare(y.Client))
+		return cmp.Or(cmp.Compare(x.Start(), y.Start()), x.Server.Compare(y.Server), x.Client.Compare(y.Client), strings.Compare(x.ID, y.ID))
 	})
 	for _, c := range s.Conns {
+		c.Pod = nil
+		if hs := s.index.Holders(c.Server.Addr(), c.Start()); len(hs) == 1 {
+			c.Pod = hs[0].Pod
+		}
 		s.byServer[c.Server] = append(s.byServer[c.Server], c)
 	}
 	slices.SortStableFunc(s.ARP, func(x, y ARPSeen) int { return cmp.Or(cmp.Compare(x.At, y.At), x.Ref.Compare(y.Ref)) })
 	slices.SortStableFunc(s.Egress, func(x, y EgressSeen) int { return cmp.Or(cmp.Compare(x.At, y.At), x.Ref.Compare(y.Ref)) })
-	return s
+}
+
+// Apply adds an offset to all times of some captures: their clock was not that
+// of the node.
+func (s *Set) Apply(offsets map[*Capture]time.Duration) {
+	for c, d := range offsets {
+		c.Offset += d
+		c.First, c.Last = c.First.Add(d), c.Last.Add(d)
+		for i := range c.Gaps {
+			c.Gaps[i].From, c.Gaps[i].To = c.Gaps[i].From.Add(d), c.Gaps[i].To.Add(d)
+		}
+	}
+	for _, c := range s.Conns {
+		for i := range c.Sightings {
+			g := &c.Sightings[i]
+			g.Flow = g.Flow.Shift(offsets[g.Capture])
+		}
+	}
+	for i := range s.ARP {
+		s.ARP[i].At = s.ARP[i].At.Add(offsets[s.ARP[i].Capture])
+	}
+	for i := range s.Egress {
+		s.Egress[i].At = s.Egress[i].At.Add(offsets[s.Egress[i].Capture])
+	}
+	s.arrange()
 }
 
 func connID(c *Conn) string {

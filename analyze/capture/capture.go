@@ -5,6 +5,7 @@ package capture
 
 import (
 	"net/netip"
+	"time"
 
 	"github.com/probe-forensics/probe-forensics/analyze/identity"
 	"github.com/probe-forensics/probe-forensics/parsers/event"
@@ -34,6 +35,9 @@ type Capture struct {
 	// First and Last bound the coverage, in node time.
 	First, Last event.Nanos
 	Gaps        []event.Gap
+	// Offset has been added to every time of the file: the day of a text without
+	// dates, what the user gave, what was estimated.
+	Offset time.Duration
 }
 
 // Sighting is one connection as one capture saw it. Times in Flow are in node
@@ -89,6 +93,7 @@ type Set struct {
 	Egress   []EgressSeen
 
 	byServer map[netip.AddrPort][]*Conn
+	index    *identity.Index
 }
 
 // To returns the connections to a server address, by time.

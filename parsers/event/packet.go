@@ -3,6 +3,8 @@ package event
 import (
 	"fmt"
 	"net/netip"
+	"slices"
+	"time"
 )
 
 // MAC is an Ethernet address; the zero value means unknown.
@@ -183,3 +185,23 @@ func (*ARP) Kind() Kind { return KindARP }
 
 // Kind implements Payload.
 func (*Egress) Kind() Kind { return KindEgress }
+
+// Shift returns a copy of the flow with d added to every time, the flow itself
+// for zero.
+func (f *Flow) Shift(d time.Duration) *Flow {
+	if d == 0 {
+		return f
+	}
+	g := *f
+	for _, m := range []*Mark{&g.SYN, &g.SYNACK, &g.LastSYNACK, &g.ACK, &g.Request, &g.RequestACK, &g.Response,
+		&g.LastResponse, &g.ClientFIN, &g.ServerFIN, &g.ClientRST, &g.ServerRST, &g.ICMP.Mark, &g.First, &g.Last} {
+		if m.Seen() {
+			m.At = m.At.Add(d)
+		}
+	}
+	g.SYNTimes = slices.Clone(f.SYNTimes)
+	for i := range g.SYNTimes {
+		g.SYNTimes[i] = g.SYNTimes[i].Add(d)
+	}
+	return &g
+}

@@ -1,0 +1,198 @@
+package probe
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/probe-forensics/probe-forensics/analyze/capture"
+	"github.com/probe-forensics/probe-forensics/analyze/clock"
+	"github.com/probe-forensics/probe-forensics/parsers/event"
+)
+
+// Alignment is the offset of a group of captures that share a clock against the
+// kubelet's log of their node.
+type Alignment struct {
+	Captures []*capture.Capture
+	clock.Offset
+	// Method says what the offset rests on: "attempts" (log lines against the ends of
+	// connections), "none" (nothing to compare).
+	Method string
+	// Applied is set when the captures were moved by the offset.
+	Applied bool
+}
+
+// Settled reports whether one offset stands alone.
+func (a *Alignment) Settled() bool { return a.Method == "none" || len(a.Rivals) == 0 }
+
+// applyFrom is the smallest offset worth moving a capture for: below it lies the
+// usual distance of a log line from its packets.
+const applyFrom = 100 * time.Millisecond
+
+// Align estimates the clocks of the captures against the log, captures that hold
+// the same connections together, and moves those that are off. fixed are
+// captures whose offset the user gave.
+func (s *Set) Align(caps *capture.Set, fixed func(*capture.Capture) bool) []Alignment {
+	var out []Alignment
+	for _, g := range sameClock(caps) {
+		al := Alignment{Captures: g, Method: "none"}
+		if fixed(g[0]) {
+			al.Method = "given"
+			out = append(out, al)
+			continue
+		}
+		most := clock.MaxOffset
+		if slices.Contains(g[0].Info.Capture.Lacks, "date") {
+			most = 36 * time.Hour
+		}
+		anchors, marks, against := s.anchors(caps, g)
+		if o, ok := clock.Estimate(anchors, marks, against, most); ok {
+			al.Offset, al.Method = o, "attempts"
+			if o.Value > applyFrom || o.Value < -applyFrom {
+				al.Applied = true
+				move := make(map[*capture.Capture]time.Duration)
+				for _, c := range g {
+					move[c] = o.Value
+				}
+				caps.Apply(move)
+			}
+		}
+		out = append(out, al)
+	}
+	return out
+}
+
+// sameClock groups captures: those of one node that saw the same connections run
+// on one clock up to the differences of those sightings, which are small when the
+// files were written on one machine. A capture whose sightings lie apart by more
+// is moved onto the clock of the first.
+func sameClock(caps *capture.Set) [][]*capture.Capture {
+	var groups [][]*capture.Capture
+	for _, c := range caps.Captures {
+		placed := false
+		for i, g := range groups {
+			d, n := between(caps, g[0], c)
+			if n == 0 && (g[0].Node != c.Node || c.Node == "") {
+				continue
+			}
+			if n >= 3 && abs(d) > applyFrom {
+				caps.Apply(map[*capture.Capture]time.Duration{c: d})
+			}
+			groups[i] = append(g, c)
+			placed = true
+			break
+		}
+		if !placed {
+			groups = append(groups, []*capture.Capture{c})
+		}
+	}
+	return groups
+}
+
+// between is the median of how much later a saw the SYNs that b saw too.
+func between(caps *capture.Set, a, b *capture.Capture) (time.Duration, int) {
+	var ds []time.Duration
+	for _, c := range caps.Conns {
+		var x, y *event.Flow
+		for i := range c.Sightings {
+			switch c.Sightings[i].Capture {
+			case a:
+				x = c.Sightings[i].Flow
+			case b:
+				y = c.Sightings[i].Flow
+			}
+		}
+		if x != nil && y != nil && x.SYN.Seen() && y.SYN.Seen() {
+			ds = append(ds, x.SYN.At.Sub(y.SYN.At))
+		}
+	}
+	if len(ds) == 0 {
+		return 0, 0
+	}
+	slices.Sort(ds)
+	return ds[len(ds)/2], len(ds)
+}
+
+// anchors collects what both sides tell: the log's failed (and logged successful)
+// attempts, the moments at which connections ended in a way that fits, and the
+// failed connections that a log of the node should know.
+func (s *Set) anchors(caps *capture.Set, g []*capture.Capture) (anchors, marks, against []clock.Anchor) {
+	timeouts := make(map[string]time.Duration)
+	probed := make(map[string]bool)
+	handlers := make(map[string]string)
+	for _, w := range s.Workers {
+		if g[0].Node != "" && w.Pod.Node != "" && w.Pod.Node != g[0].Node {
+			continue
+		}
+		for _, a := range w.Attempts {
+			server := a.Server()
+			if a.Source != "log" || !server.IsValid() {
+				continue
+			}
+			k := outcomeKey(a)
+			if k == "" {
+				continue
+			}
+			key := server.String() + " " + k
+			probed[server.String()] = true
+			timeouts[server.String()] = max(timeouts[server.String()], cmp.Or(w.Timeout, time.Second))
+			handlers[server.String()] = w.Handler
+			anchors = append(anchors, clock.Anchor{At: a.End, Key: key})
+		}
+	}
+	for _, c := range caps.Conns {
+		server := c.Server.String()
+		if !probed[server] || !slices.ContainsFunc(c.Sightings, func(x capture.Sighting) bool { return slices.Contains(g, x.Capture) }) {
+			continue
+		}
+		f := c.Seen().Flow
+		if !f.SYN.Seen() {
+			continue
+		}
+		outcome, class, end := FlowOutcome(f, handlers[server], timeouts[server])
+		k := ""
+		switch {
+		case outcome == event.OutcomeSucceeded:
+			k = "success"
+		case class == ClassRefused:
+			k = "refused"
+		case class == ClassNoRoute:
+			k = "noroute"
+		case class == ClassStatus:
+			k = fmt.Sprint("status ", f.Status)
+		case class.Timeout():
+			k = "timeout"
+		case class == ClassReset, class == ClassEOF:
+			k = "closed"
+		default:
+			continue
+		}
+		m := clock.Anchor{At: end, Key: server + " " + k}
+		marks = append(marks, m)
+		if k != "success" {
+			against = append(against, m)
+		}
+	}
+	return anchors, marks, against
+}
+
+// outcomeKey puts an attempt's outcome in the words that a connection's end has,
+// "" where packets do not tell it.
+func outcomeKey(a *Attempt) string {
+	switch {
+	case a.Outcome == event.OutcomeSucceeded:
+		return "success"
+	case a.Class == ClassRefused:
+		return "refused"
+	case a.Class == ClassNoRoute:
+		return "noroute"
+	case a.Class == ClassStatus:
+		return fmt.Sprint("status ", a.Status)
+	case a.Class.Timeout():
+		return "timeout"
+	case a.Class == ClassReset, a.Class == ClassEOF:
+		return "closed"
+	}
+	return ""
+}
