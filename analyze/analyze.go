@@ -103,6 +103,12 @@ func (r *run) identities(ctx context.Context) error {
 	}); err != nil {
 		return err
 	}
+	for _, s := range r.stream.Infos() {
+		if s.Verbosity >= 1 && s.Capture == nil && !s.First.IsZero() {
+			first, last := r.resolver.Resolve(s.First, s.Node, s.ID), r.resolver.Resolve(s.Last, s.Node, s.ID)
+			p.Cover(s.Node, first.At, last.At)
+		}
+	}
 	r.probes = p.Finish()
 	return nil
 }

@@ -87,9 +87,15 @@ func Estimate(anchors, marks, against []Anchor, most time.Duration) (Offset, boo
 		return Offset{Of: len(anchors)}, false
 	}
 	best := all[0]
-	o := Offset{Value: best.offset, Uncertainty: best.mad, Pairs: best.pairs, Of: len(anchors)}
+	// One machine has one clock: an offset must explain clearly more than none does.
 	for _, f := range all[1:] {
-		if best.score-f.score < max(1.5, 0.15*best.score) {
+		if abs(f.offset) < 2*near && 10*f.pairs >= 6*len(anchors) && best.score-f.score < max(3, 0.25*best.score) {
+			best = f
+		}
+	}
+	o := Offset{Value: best.offset, Uncertainty: best.mad, Pairs: best.pairs, Of: len(anchors)}
+	for _, f := range all {
+		if f != best && best.score-f.score < max(1.5, 0.15*best.score) {
 			o.Rivals = append(o.Rivals, f.offset)
 		}
 	}

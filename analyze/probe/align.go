@@ -118,63 +118,51 @@ func between(caps *capture.Set, a, b *capture.Capture) (time.Duration, int) {
 // attempts, the moments at which connections ended in a way that fits, and the
 // failed connections that a log of the node should know.
 func (s *Set) anchors(caps *capture.Set, g []*capture.Capture) (anchors, marks, against []clock.Anchor) {
-	timeouts := make(map[string]time.Duration)
-	probed := make(map[string]bool)
-	handlers := make(map[string]string)
+	probers := make(map[string][]*Worker)
 	for _, w := range s.Workers {
 		if g[0].Node != "" && w.Pod.Node != "" && w.Pod.Node != g[0].Node {
 			continue
 		}
 		for _, a := range w.Attempts {
 			server := a.Server()
-			if a.Source != "log" || !server.IsValid() {
-				continue
-			}
 			k := outcomeKey(a)
-			if k == "" {
+			if a.Source != "log" || !server.IsValid() || k == "" {
 				continue
 			}
-			key := server.String() + " " + k
-			probed[server.String()] = true
-			timeouts[server.String()] = max(timeouts[server.String()], cmp.Or(w.Timeout, time.Second))
-			handlers[server.String()] = w.Handler
-			anchors = append(anchors, clock.Anchor{At: a.End, Key: key})
+			if ws := probers[server.String()]; !slices.Contains(ws, w) {
+				probers[server.String()] = append(ws, w)
+			}
+			anchors = append(anchors, clock.Anchor{At: a.End, Key: workerKeyText(server.String(), w, k)})
 		}
 	}
 	for _, c := range caps.Conns {
-		server := c.Server.String()
-		if !probed[server] || !slices.ContainsFunc(c.Sightings, func(x capture.Sighting) bool { return slices.Contains(g, x.Capture) }) {
-			continue
-		}
 		f := c.Seen().Flow
-		if !f.SYN.Seen() {
+		if !f.SYN.Seen() || !slices.ContainsFunc(c.Sightings, func(x capture.Sighting) bool { return slices.Contains(g, x.Capture) }) {
 			continue
 		}
-		outcome, class, end := FlowOutcome(f, handlers[server], timeouts[server])
-		k := ""
-		switch {
-		case outcome == event.OutcomeSucceeded:
-			k = "success"
-		case class == ClassRefused:
-			k = "refused"
-		case class == ClassNoRoute:
-			k = "noroute"
-		case class == ClassStatus:
-			k = fmt.Sprint("status ", f.Status)
-		case class.Timeout():
-			k = "timeout"
-		case class == ClassReset, class == ClassEOF:
-			k = "closed"
-		default:
-			continue
-		}
-		m := clock.Anchor{At: end, Key: server + " " + k}
-		marks = append(marks, m)
-		if k != "success" {
-			against = append(against, m)
+		// Without a path in the packets a connection may be any worker's of the port.
+		for _, w := range probers[c.Server.String()] {
+			if f.Path != "" && w.Path != "" && f.Path != w.Path {
+				continue
+			}
+			outcome, class, end := FlowOutcome(f, w.Handler, cmp.Or(w.Timeout, time.Second))
+			k := outcomeKey(&Attempt{Outcome: outcome, Class: class, Status: f.Status})
+			if k == "" {
+				continue
+			}
+			m := clock.Anchor{At: end, Key: workerKeyText(c.Server.String(), w, k)}
+			marks = append(marks, m)
+			if k != "success" && (f.Path != "" || len(probers[c.Server.String()]) == 1) {
+				against = append(against, m)
+			}
 		}
 	}
 	return anchors, marks, against
+}
+
+// workerKeyText keeps the anchors of one worker and outcome together.
+func workerKeyText(server string, w *Worker, outcome string) string {
+	return fmt.Sprintf("%s %s %s %s", server, w.Container, w.Type, outcome)
 }
 
 // outcomeKey puts an attempt's outcome in the words that a connection's end has,

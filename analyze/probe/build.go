@@ -67,6 +67,13 @@ func (b *Builder) Add(e *event.Event, at event.Stamp) {
 	}
 }
 
+// Cover tells the builder that a kubelet log of the node, at a verbosity that
+// shows failed probes, spans the time.
+func (b *Builder) Cover(node string, from, to event.Nanos) {
+	b.covered(node, from)
+	b.covered(node, to)
+}
+
 func (b *Builder) covered(node string, at event.Nanos) {
 	s := b.logs[node]
 	if s == nil {

@@ -122,14 +122,11 @@ func distance(a *Attempt, c *capture.Conn, timeout time.Duration) (time.Duration
 			ends = f.ServerFIN.At
 		}
 	case a.Outcome == event.OutcomeSucceeded || a.Outcome == event.OutcomeWarning:
-		switch {
-		case f.Response.Seen():
-			ends = f.Response.At
-		case f.SYNACK.Seen():
-			ends = f.SYNACK.At
-		default:
+		outcome, _, end := FlowOutcome(f, a.Worker.Handler, timeout+tolerance)
+		if outcome != event.OutcomeSucceeded {
 			return 0, false
 		}
+		ends = end
 	case a.Class == ClassGRPCStatus, a.Class == ClassTLS, a.Class == ClassTLSPlain, a.Class == ClassMalformed, a.Class == ClassBody, a.Class == ClassRedirect, a.Class == ClassOther:
 		if !f.SYNACK.Seen() {
 			return 0, false
@@ -225,7 +222,7 @@ func whyNot(caps *capture.Set, a *Attempt) string {
 	if !slices.ContainsFunc(cover, func(c *capture.Capture) bool { return c.ShowsPort(server.Port()) }) {
 		return "filtered"
 	}
-	if len(caps.Between(server, from.Add(-100*time.Millisecond), to)) > 0 {
+	if len(caps.Between(server, from.Add(-2*tolerance), from.Add(2*tolerance))) > 0 {
 		return "ambiguous"
 	}
 	return "no-syn"
