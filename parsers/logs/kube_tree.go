@@ -17,7 +17,11 @@ const (
 	maxObjectBytes = 8 << 20 // text of one object
 	maxObjectNodes = 1 << 18 // values in one object, aliases expanded
 	maxObjectDepth = 96      // nesting
-	maxFullYAML    = 1 << 20 // text handed to the full YAML parser (18 times its size in memory)
+	// maxFullYAML bounds the text handed to the full YAML parser: it takes 18 times
+	// that in memory, and seconds for hostile nesting. maxFullStream bounds all such
+	// texts of one stream: Kubernetes prints none.
+	maxFullYAML   = 512 << 10
+	maxFullStream = 4 << 20
 )
 
 var (
@@ -50,6 +54,7 @@ type treeNode struct {
 type objectTree struct {
 	nodes []treeNode
 	store []byte // unescaped and folded text
+	full  int    // bytes given to the full YAML parser so far
 }
 
 func (t *objectTree) reset() {

@@ -60,17 +60,17 @@ func (y *yamlBlock) flow(key []byte) (int32, error) {
 
 // flowByte skips blanks and returns the byte at pos; a line break is uncommon.
 func (y *yamlBlock) flowByte() (byte, error) {
-	for y.pos < len(y.src) && (y.src[y.pos] == ' ' || y.src[y.pos] == '\t') {
+	for y.pos < y.end && (y.src[y.pos] == ' ' || y.src[y.pos] == '\t') {
 		y.pos++
 	}
-	if y.pos == len(y.src) || y.src[y.pos] == '\n' || y.src[y.pos] == '\r' {
+	if y.pos == y.end {
 		return 0, errUncommonYAML
 	}
 	return y.src[y.pos], nil
 }
 
 func (y *yamlBlock) flowKey() ([]byte, error) {
-	line := y.src[y.pos:y.lineEnd(y.pos)]
+	line := y.src[y.pos:y.end]
 	if line[0] == '"' || line[0] == '\'' {
 		n := quotedLen(line)
 		if n < 0 || n >= len(line) || line[n] != ':' || bytes.IndexByte(line[1:n-1], '\\') >= 0 ||
@@ -96,7 +96,7 @@ func (y *yamlBlock) flowValue(key []byte) (int32, error) {
 	if c == '{' || c == '[' {
 		return y.flow(key)
 	}
-	line := y.src[y.pos:y.lineEnd(y.pos)]
+	line := y.src[y.pos:y.end]
 	if c == '"' || c == '\'' {
 		n := quotedLen(line)
 		if n < 0 || bytes.IndexByte(line[1:n-1], '\\') >= 0 || bytes.IndexByte(line[1:n-1], '\'') >= 0 {
@@ -127,8 +127,8 @@ func parseYAML(src []byte, t *objectTree) (field, error) {
 	if err == errTooManyNodes || err == errTooDeep {
 		return field{}, err
 	}
-	if len(src) > maxFullYAML {
-		return field{}, fmt.Errorf("%d bytes of uncommon yaml, the limit is %d", len(src), maxFullYAML)
+	if t.full += len(src); len(src) > maxFullYAML || t.full > maxFullStream {
+		return field{}, fmt.Errorf("%d bytes of uncommon yaml; the limits are %d, and %d in all", len(src), maxFullYAML, maxFullStream)
 	}
 	var doc yaml.Node
 	if err := yaml.Unmarshal(src, &doc); err != nil {

@@ -24,6 +24,7 @@ type yamlBlock struct {
 	src   []byte
 	pos   int
 	col   int
+	end   int // of the line, while a flow collection on it is read
 	depth int
 	t     *objectTree
 }
@@ -303,6 +304,7 @@ func (y *yamlBlock) scalar(parent int, key []byte) (int32, error) {
 	case '|':
 		return y.literal(parent, key)
 	case '{', '[':
+		y.end = y.lineEnd(y.pos)
 		n, err := y.flow(key)
 		if err != nil {
 			return 0, err
