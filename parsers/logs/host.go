@@ -118,8 +118,16 @@ func (h *hostReader) fact(f event.HostFact) {
 
 const maxHostValue = 512
 
-// path is the logical path of the stream.
-func (h *hostReader) path() string { return h.o.in.Path }
+// path is what names the file: the last word of the command that printed it,
+// else the logical path of the stream.
+func (h *hostReader) path() string { return printedPath(h.o.in) }
+
+func printedPath(in *Input) string {
+	if w := strings.Fields(in.Command); len(w) > 0 && strings.Contains(w[len(w)-1], "/") {
+		return w[len(w)-1]
+	}
+	return in.Path
+}
 
 // podInPath finds the pod that a cgroup's path belongs to: "pod<uid>", with
 // dashes or, under systemd, with underscores.

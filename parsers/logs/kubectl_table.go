@@ -63,7 +63,7 @@ type tableReader struct {
 
 func parseKubectlTable(ctx context.Context, in *Input) error {
 	o := newObjectStream(ctx, in)
-	r := &tableReader{o: o, namespace: namespaceInPath(in.Path)}
+	r := &tableReader{o: o, namespace: orDefault(namespaceInCommand(in.Command), namespaceInPath(in.Path))}
 	return o.finish(r.run(kubectlHeader, func(t *textTable) func(*tableReader, tableRow) bool {
 		switch {
 		case t.has("REASON", "MESSAGE"):

@@ -39,6 +39,8 @@ type Input struct {
 	// FirstLine and FirstOffset place the first byte of R inside the stream when R
 	// is a section of it; zero means the whole stream.
 	FirstLine, FirstOffset int64
+	// Command is the command whose output this is, where a prompt shows it.
+	Command string
 }
 
 var formats []Format

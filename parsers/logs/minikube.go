@@ -3,8 +3,6 @@ package logs
 import (
 	"bytes"
 	"context"
-
-	"github.com/probe-forensics/probe-forensics/parsers/event"
 )
 
 var _ = register(Format{
@@ -44,22 +42,70 @@ var sectionForms = map[string]prefixForm{
 func parseSections(ctx context.Context, in *Input) error {
 	p := &prefixedReader{s: newSession(in), l: newLineReader(ctx, in)}
 	reading := false
+	var other otherSection
 	line, ok := p.l.next()
 	for ok {
 		line = peel(line)
 		if name, is := sectionName(line); is {
+			if err := other.parse(ctx, in); err != nil {
+				return err
+			}
 			p.form, reading = sectionForms[string(name)]
 			if !reading {
-				p.s.notice(event.Ref{Line: p.l.number, Offset: p.l.offset}, event.Stamp{}, "section-skipped", line)
+				other.begin(string(name), place{p.l.number, p.l.offset}, p.l.consumed())
 			}
 			line, ok = p.l.next()
 			continue
 		}
 		if !reading {
+			other.add(line)
 			line, ok = p.l.next()
 			continue
 		}
 		line, ok = p.step(line)
 	}
+	if err := other.parse(ctx, in); err != nil {
+		return err
+	}
 	return p.s.finish(p.l, nil)
+}
+
+// otherSection holds a table or description until its section ends; then the
+// format that knows it reads it.
+type otherSection struct {
+	name string
+	at   place // of the section's mark
+	from int64 // offset of the line behind it
+	text []byte
+}
+
+func (o *otherSection) begin(name string, at place, from int64) {
+	o.name, o.at, o.from = name, at, from
+}
+
+func (o *otherSection) add(line []byte) {
+	if o.name != "" && len(o.text)+len(line) < maxOtherSection {
+		o.text = append(append(o.text, line...), '\n')
+	}
+}
+
+// maxOtherSection bounds a section held in memory.
+const maxOtherSection = 1 << 20
+
+func (o *otherSection) parse(ctx context.Context, in *Input) error {
+	text := o.text
+	name := o.name
+	o.name, o.text = "", nil
+	if len(bytes.TrimSpace(text)) == 0 {
+		return nil
+	}
+	info := *in.Info // its own line count: the session counts all lines of the file
+	info.Counts = nil
+	err := parseOutput(ctx, &Input{
+		Path: in.Path, Command: name, R: bytes.NewReader(text), Info: &info, Sink: in.Sink,
+		FirstLine: o.at.line + 1, FirstOffset: o.from,
+	}, text[:min(len(text), 64<<10)], o.at)
+	info.Counts = in.Info.Counts
+	*in.Info = info
+	return err
 }
