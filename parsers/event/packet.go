@@ -81,9 +81,10 @@ type Flow struct {
 	ClientFIN    Mark
 	ServerFIN    Mark
 	ClientRST    Mark
-	ServerRST    Mark // RST from the server's address
-	ICMP         ICMPError
-	First, Last  Mark // first and last frame of the connection
+	ServerRST    Mark      // RST from the server's address
+	ICMP         ICMPError // the first one
+	ICMPErrors   int       // how many, without copies
+	First, Last  Mark      // first and last frame of the connection
 
 	ClientBytes, ServerBytes     int64 // TCP payload
 	ClientRetrans, ServerRetrans int   // retransmitted data segments
@@ -114,9 +115,13 @@ type Flow struct {
 	Location                string
 	// App is the protocol seen: "http", "tls", "h2", "grpc", "text" (server spoke
 	// first) or "".
-	App        string
-	TLSAlert   string // "fatal handshake_failure" ...
-	GRPCStatus string // "SERVING", "NOT_SERVING" ... where readable
+	App      string
+	TLSAlert string // "fatal handshake_failure" ...
+	// TLSAlertFrom is "client" or "server".
+	TLSAlertFrom string
+	// GRPCStatus is the health status where readable ("SERVING", "NOT_SERVING" ...),
+	// or the name of a status code other than OK ("UNIMPLEMENTED" ...).
+	GRPCStatus string
 
 	VLAN     uint16
 	Tunnel   string // "vxlan", "geneve", "ipip", "gre"

@@ -16,7 +16,7 @@ func (c *conn) event(t *Tracker) *event.Flow {
 		SYNACK: c.synack, SYNACKs: int(c.synacks), LastSYNACK: c.lastSynack, ACK: c.ack,
 		Request: c.request, RequestACK: c.requestAck, Response: c.response, LastResponse: c.lastRsp,
 		ClientFIN: o.fin, ServerFIN: r.fin, ClientRST: o.rst, ServerRST: r.rst,
-		ICMP: c.icmp, First: c.first, Last: c.last,
+		ICMP: c.icmp, ICMPErrors: int(c.icmps), First: c.first, Last: c.last,
 
 		ClientBytes: o.bytes, ServerBytes: r.bytes,
 		ClientRetrans: int(o.retrans), ServerRetrans: int(r.retrans),
@@ -42,7 +42,7 @@ func (c *conn) event(t *Tracker) *event.Flow {
 		f.SYNTimes = []event.Nanos{c.syn.At}
 	}
 	if c.app != nil {
-		c.app.fill(f)
+		c.app.fill(t, f)
 	}
 	return f
 }
