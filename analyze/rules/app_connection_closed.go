@@ -1,5 +1,12 @@
 package rules
 
+import (
+	"fmt"
+
+	"github.com/probe-forensics/probe-forensics/analyze/probe"
+	"github.com/probe-forensics/probe-forensics/parsers/event"
+)
+
 var _ = register(Rule{
 	ID: "app-connection-closed", Family: FamilyApp, Tier: 2, Rank: 107,
 	Title:       "connection closed before an answer",
@@ -14,3 +21,35 @@ var _ = register(Rule{
 	Precedents:  []string{"https://github.com/istio/istio/issues/15881"},
 	Eval:        evalConnectionClosed,
 })
+
+func evalConnectionClosed(c *Case) (v Verdict) {
+	text := c.OfClass(probe.ClassReset, probe.ClassEOF)
+	cut := joined(c.Failed(), cutOff)
+	if len(text) == 0 && len(cut) == 0 || max(c.Share(text), c.Share(cut)) < 0.4 {
+		return v
+	}
+	v.Limit(0.60, "the text does not tell who closed the connection, nor why")
+	v.Satisfied = v.Need(GroupKubelet, 0.55, factOf("The connection was closed or reset before an answer.", text))
+	if len(cut) > 0 {
+		v.Satisfied = v.Need(GroupNodePcap, WeightTwoPoints, flowFact(fmt.Sprintf("The server closed %d connections after their handshake and before any payload.", len(cut)), cut)) || v.Satisfied
+		v.Cap, v.CapWhy = 0.80, "packets show who closed, not why"
+	}
+	if in := c.InsidePod(cut); len(in) > 0 {
+		v.Sup(GroupPodPcap, WeightState, flowFact("The close left the pod itself.", in))
+		v.Cap, v.CapWhy = 0.85, "a capture in the pod"
+	}
+	if f := c.strictMTLS(); f.OK() {
+		v.Con(GroupSpec, WeightSoft, f)
+	}
+	v.Ask(MissAppLog, MissPodCapture)
+	return v
+}
+
+// cutOff reports a handshake that the server ended before it sent any payload.
+func cutOff(_ *probe.Attempt, f *event.Flow) bool {
+	if !f.SYNACK.Seen() || f.Response.Seen() {
+		return false
+	}
+	ended := func(m event.Mark) bool { return m.Seen() && (!f.ClientFIN.Seen() || m.At < f.ClientFIN.At) }
+	return ended(f.ServerRST) || ended(f.ServerFIN)
+}

@@ -1,5 +1,10 @@
 package rules
 
+import (
+	"github.com/probe-forensics/probe-forensics/analyze/probe"
+	"github.com/probe-forensics/probe-forensics/parsers/event"
+)
+
 var _ = register(Rule{
 	ID: "app-protocol-mismatch", Family: FamilyApp, Tier: 1, Rank: 105,
 	Title:       "probe and port speak different protocols",
@@ -15,3 +20,32 @@ var _ = register(Rule{
 	Explains:    []string{"app-connection-closed"},
 	Eval:        evalProtocolMismatch,
 })
+
+func evalProtocolMismatch(c *Case) (v Verdict) {
+	as := c.OfClass(probe.ClassTLSPlain, probe.ClassMalformed, probe.ClassTLS)
+	alert := joined(c.Failed(), func(_ *probe.Attempt, f *event.Flow) bool { return f.TLSAlert != "" })
+	if len(as) == 0 && len(alert) == 0 || c.Share(as) < 0.4 && c.Share(alert) < 0.4 {
+		return v
+	}
+	if len(as) > 0 {
+		v.Satisfied = v.Need(GroupKubelet, WeightLiteral, factOf("Probe and port speak different protocols: "+oneLine(as[0].Output), as))
+		v.SubReason = map[probe.Class]string{probe.ClassTLSPlain: "plain-port-probed-with-tls", probe.ClassMalformed: "tls-or-http2-port-probed-with-http", probe.ClassTLS: "tls-refused"}[as[0].Class]
+	}
+	if len(alert) > 0 {
+		f := flowFact("The server ended the connection with a TLS alert: "+alert[0].Conn.Seen().Flow.TLSAlert+".", alert)
+		v.Satisfied = v.Need(GroupNodePcap, WeightState, f) || v.Satisfied
+	}
+	if ok := c.sameRunSuccess(); ok.OK() {
+		v.Con(GroupTiming, WeightSoft, ok)
+	}
+	v.Limit(0.90, "the text names the mismatch")
+	v.Ask(MissPodObjects)
+	return v
+}
+
+// sameRunSuccess cites a success of a failing probe before its failures, in the
+// container run that then failed.
+func (c *Case) sameRunSuccess() Fact {
+	before, _ := c.AnsweredInRun()
+	return before
+}

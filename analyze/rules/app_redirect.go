@@ -1,5 +1,10 @@
 package rules
 
+import (
+	"github.com/probe-forensics/probe-forensics/analyze/probe"
+	"github.com/probe-forensics/probe-forensics/parsers/event"
+)
+
 var _ = register(Rule{
 	ID: "app-redirect", Family: FamilyApp, Tier: 2, Rank: 106,
 	Title:       "redirects decide the probe",
@@ -14,3 +19,22 @@ var _ = register(Rule{
 	Precedents:  []string{"https://github.com/kubernetes/kubernetes/pull/75416", "https://github.com/kubernetes/kubernetes/issues/103877"},
 	Eval:        evalAppRedirect,
 })
+
+func evalAppRedirect(c *Case) (v Verdict) {
+	as := c.OfClass(probe.ClassRedirect)
+	if len(as) > 0 && c.Share(as) >= 0.4 {
+		v.SubReason = "loop"
+		v.Satisfied = v.Need(GroupKubelet, WeightLiteral, factOf("The kubelet gave up after ten redirects on the same host.", as))
+		v.Sup(GroupNodePcap, WeightStateLoose, flowFact("The responses redirect.", joined(as, redirects)))
+	} else if moved := joined(c.Failed(), redirects); len(moved) > 0 && c.Share(moved) >= 0.4 {
+		// The final status decides; the redirect only led there.
+		v.OnlyContributes = true
+		v.SubReason = "followed"
+		v.Satisfied = v.Need(GroupNodePcap, WeightState, flowFact("The probe path redirects to "+oneLine(moved[0].Conn.Seen().Flow.Location)+".", moved))
+	}
+	v.Limit(0.85, "the kubelet's text")
+	v.Ask(MissPodObjects)
+	return v
+}
+
+func redirects(_ *probe.Attempt, f *event.Flow) bool { return f.Status >= 300 && f.Status < 400 }

@@ -1,5 +1,12 @@
 package rules
 
+import (
+	"strings"
+
+	"github.com/probe-forensics/probe-forensics/analyze/probe"
+	"github.com/probe-forensics/probe-forensics/parsers/event"
+)
+
 var _ = register(Rule{
 	ID: "grpc-unhealthy", Family: FamilyApp, Tier: 1, Rank: 109,
 	Title:       "gRPC health check failed",
@@ -14,3 +21,37 @@ var _ = register(Rule{
 	Precedents:  []string{"https://github.com/kubernetes/kubernetes/issues/108615"},
 	Eval:        evalGRPC,
 })
+
+func evalGRPC(c *Case) (v Verdict) {
+	status, conn := c.OfClass(probe.ClassGRPCStatus), c.OfClass(probe.ClassGRPCConn)
+	switch {
+	case len(status) > 0 && c.Share(status) >= 0.4:
+		v.SubReason = grpcReason(status[0].Output)
+		v.Satisfied = v.Need(GroupKubelet, WeightLiteral, factOf("The gRPC health check failed: "+oneLine(status[0].Output), status))
+		seen := joined(status, func(_ *probe.Attempt, f *event.Flow) bool { return f.App == "grpc" || f.App == "h2" })
+		v.Sup(GroupNodePcap, WeightStateLoose, flowFact("The exchange is in the capture.", seen))
+		v.Limit(0.90, "the answer names the state, not its reason")
+		v.Ask(MissAppLog)
+	case len(conn) > 0 && c.Share(conn) >= 0.4 && !c.HasNodeCapture():
+		// The prober prints the same words for a refusal and for lost packets.
+		v.SubReason = "connect"
+		v.Satisfied = v.Need(GroupKubelet, 0.40, factOf("The gRPC prober got no connection in time; a refusal reads the same as lost packets.", conn))
+		v.Limit(0.40, "the text does not tell a refusal from lost packets")
+		v.Ask(MissNodeCapture, MissListeners)
+	}
+	return v
+}
+
+// grpcReason sorts the texts of the gRPC prober.
+func grpcReason(output string) string {
+	switch {
+	case strings.Contains(output, "does not implement"):
+		return "unimplemented"
+	case strings.Contains(output, "did not complete"):
+		return "rpc-timeout"
+	case strings.Contains(output, "NotFound"):
+		return "wrong-service"
+	default:
+		return "not-serving"
+	}
+}

@@ -1,5 +1,9 @@
 package rules
 
+import (
+	"github.com/probe-forensics/probe-forensics/analyze/probe"
+)
+
 var _ = register(Rule{
 	ID: "mesh-probe-rewrite-broken", Family: FamilyMesh, Tier: 2, Rank: 93,
 	Title:       "rewritten probe does not reach the application",
@@ -15,3 +19,24 @@ var _ = register(Rule{
 	Explains:    []string{"app-http-error"},
 	Eval:        evalMeshRewrite,
 })
+
+func evalMeshRewrite(c *Case) (v Verdict) {
+	var through []*probe.Attempt
+	for _, a := range c.Failed() {
+		if rewritten(a.Worker) && !isProxy(a.Worker.Container) {
+			through = append(through, a)
+		}
+	}
+	if len(through) == 0 || c.Share(through) < 0.5 {
+		return v
+	}
+	v.Need(GroupKubelet, WeightState, factOf("The probe was rewritten to the mesh's agent and fails there: "+oneLine(through[0].Output), through))
+	v.Satisfied = v.Need(GroupStatus, WeightStateLoose, c.proxyReady())
+	if c.NeverAnswered() {
+		v.Sup(GroupTiming, WeightStateLoose, factOf("The rewritten probe never passed.", through))
+	}
+	v.Con(GroupStatus, WeightDirect, c.proxyNotReady())
+	v.Limit(0.70, "the agent's own message is missing")
+	v.Ask(MissProxyLog, MissPodObjects)
+	return v
+}

@@ -1,5 +1,15 @@
 package rules
 
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/probe-forensics/probe-forensics/parsers/event"
+)
+
 var _ = register(Rule{
 	ID: "mesh-probe-snat-blocked", Family: FamilyMesh, Tier: 1, Rank: 94,
 	Title:       "mesh probe address blocked",
@@ -15,3 +25,76 @@ var _ = register(Rule{
 	Explains:    []string{"policy-drop", "probe-timeout-too-tight"},
 	Eval:        evalMeshSNAT,
 })
+
+// Addresses from which Istio's ambient mode sends probes on to the pod.
+var (
+	ambientProbe4 = netip.MustParseAddr("169.254.7.127")
+	ambientProbe6 = netip.MustParseAddr("fd16:9254:7127:1337:ffff:ffff:ffff:ffff")
+)
+
+func evalMeshSNAT(c *Case) (v Verdict) {
+	timed := c.TimedOut()
+	ambient := c.ambient()
+	if len(timed) == 0 || c.Share(timed) < 0.7 || !ambient.OK() {
+		return v
+	}
+	v.Need(GroupSpec, WeightStateLoose, ambient)
+	v.Satisfied = v.Need(GroupKubelet, WeightClass, factOf(fmt.Sprintf("%d probes of a pod in ambient mode time out.", len(timed)), timed))
+	v.Limit(0.55, "nothing shows that the mesh's address is what is blocked")
+	if f := c.omitsAmbient(); f.OK() {
+		v.Sup(GroupAPI, WeightState, f)
+		v.Cap, v.CapWhy = 0.75, "a policy fits; no packets"
+	}
+	silent, answered := c.fromAmbient()
+	if silent.OK() {
+		v.Sup(GroupPodPcap, WeightTwoPoints, silent)
+		v.Cap, v.CapWhy = 0.92, "packets from the mesh's address"
+	}
+	v.Con(GroupPodPcap, WeightDirect, answered)
+	v.Ask(MissVethCapture, MissPolicies)
+	return v
+}
+
+// fromAmbient cites connections from the mesh's probe address to the probed
+// ones: those without a usable answer, and those with one.
+func (c *Case) fromAmbient() (silent, answered Fact) {
+	for _, s := range c.servers() {
+		for _, k := range c.Captures.Between(s, c.First.Add(-time.Second), c.Last) {
+			if from := k.Client.Addr().Unmap(); from != ambientProbe4 && from != ambientProbe6 {
+				continue
+			}
+			if f := k.Seen().Flow; f.SYNACK.Seen() && f.ACK.Seen() {
+				answered.add("SYNs from the mesh's probe address are answered.", k.Start(), k.Seen().Ref)
+			} else {
+				silent.add("SYNs from the mesh's probe address get no usable answer.", k.Start(), k.Seen().Ref)
+			}
+		}
+	}
+	return silent, answered
+}
+
+// omitsAmbient cites a policy that isolates a pod of the incident and does not
+// admit the mesh's probe address.
+func (c *Case) omitsAmbient() Fact {
+	f := Fact{}
+	for _, o := range c.Index.Objects {
+		if o.ObjectKind != "NetworkPolicy" || factValue(o.Facts, event.FactIngressAny) == "true" || !strings.Contains(factValue(o.Facts, event.FactPolicyTypes), "Ingress") ||
+			admits(factValue(o.Facts, event.FactIngressCIDRs), ambientProbe4) {
+			continue
+		}
+		for _, p := range c.Pods {
+			if o.Namespace == p.Namespace && selects(factValue(o.Facts, event.FactPodSelector), p) {
+				f.add("NetworkPolicy "+o.Namespace+"/"+o.Name+" isolates the pod and does not admit "+ambientProbe4.String()+".", o.Created, o.Ref)
+			}
+		}
+	}
+	return f
+}
+
+// admits reports whether a printed list of prefixes covers the address.
+func admits(cidrs string, ip netip.Addr) bool {
+	return slices.ContainsFunc(strings.Split(cidrs, ","), func(s string) bool {
+		p, err := netip.ParsePrefix(strings.TrimSpace(s))
+		return err == nil && p.Contains(ip)
+	})
+}

@@ -1,5 +1,9 @@
 package rules
 
+import (
+	"github.com/probe-forensics/probe-forensics/analyze/probe"
+)
+
 var _ = register(Rule{
 	ID: "mesh-sidecar-not-ready", Family: FamilyMesh, Tier: 1, Rank: 90,
 	Title:       "mesh proxy not ready",
@@ -15,3 +19,36 @@ var _ = register(Rule{
 	Explains:    []string{"app-http-error", "app-not-listening"},
 	Eval:        evalMeshSidecar,
 })
+
+func evalMeshSidecar(c *Case) (v Verdict) {
+	var own, through []*probe.Attempt
+	for _, a := range c.Failed() {
+		switch {
+		case isProxy(a.Worker.Container):
+			own = append(own, a)
+		case rewritten(a.Worker):
+			through = append(through, a)
+		}
+	}
+	if len(own) == 0 && len(through) == 0 {
+		return v
+	}
+	v.Sup(GroupSpec, WeightSmell, c.Mesh())
+	if len(own) > 0 {
+		v.SubReason = "proxy-probe"
+		v.Satisfied = v.Need(GroupKubelet, 0.70, factOf("The failing container is the mesh's proxy.", own))
+	} else {
+		v.SubReason = "rewritten-probe"
+		v.Need(GroupKubelet, WeightStateLoose, factOf("The application's probe goes through the proxy's agent and fails there.", through))
+		v.Satisfied = v.Need(GroupStatus, 0.60, c.proxyNotReady())
+		v.Con(GroupStatus, WeightSoft, c.proxyReady())
+	}
+	v.Sup(GroupStatus, WeightStateLoose, c.proxyNotReady())
+	v.Limit(0.80, "log and objects")
+	if f := c.appLog("The proxy's log says why", "envoy-not-ready"); f.OK() {
+		v.Sup(GroupAppLog, WeightTwoPoints, f)
+		v.Cap, v.CapWhy = 0.92, "the proxy's log"
+	}
+	v.Ask(MissProxyLog)
+	return v
+}

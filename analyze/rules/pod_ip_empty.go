@@ -1,5 +1,13 @@
 package rules
 
+import (
+	"fmt"
+	"strings"
+
+	"github.com/probe-forensics/probe-forensics/analyze/probe"
+	"github.com/probe-forensics/probe-forensics/parsers/event"
+)
+
 var _ = register(Rule{
 	ID: "pod-ip-empty", Family: FamilyIdentity, Tier: 1, Rank: 64,
 	Title:       "pod IP empty, the kubelet dialled itself",
@@ -15,3 +23,32 @@ var _ = register(Rule{
 	Explains:    []string{"app-not-listening", "probe-target-misconfigured"},
 	Eval:        evalPodIPEmpty,
 })
+
+func evalPodIPEmpty(c *Case) (v Verdict) {
+	as := c.OfClass(probe.ClassEmptyIP)
+	if len(as) == 0 || c.Share(as) < 0.4 {
+		return v
+	}
+	for _, m := range c.Members {
+		if m.Worker.Spec != nil && m.Worker.Spec.Host != "" {
+			v.Gated = "the probe sets its own host"
+			return v
+		}
+	}
+	v.Satisfied = v.Need(GroupKubelet, WeightLiteral, factOf(fmt.Sprintf("%d attempts dialled a port without a host: the pod IP was empty.", len(as)), as))
+	lost := Fact{}
+	for _, p := range c.Pods {
+		for _, s := range p.SandboxSteps {
+			if s.Op == event.SandboxNoIP || s.Op == event.SandboxLost && strings.Contains(s.Reason, "no IP") {
+				lost.add("The kubelet found no network information in the sandbox's status.", s.At, s.Ref)
+			}
+		}
+		if p.Phase == "Running" && len(p.StatusIPs) == 0 {
+			v.Sup(GroupStatus, WeightState, Fact{Claim: "The pod's status has no IP although it runs.", Refs: cite(p.Snapshot), N: 1})
+		}
+	}
+	v.Sup(GroupRuntime, WeightState, lost)
+	v.Limit(0.95, "the text is unique")
+	v.Ask(MissRuntimeLog, MissSandbox)
+	return v
+}

@@ -1,5 +1,13 @@
 package rules
 
+import (
+	"fmt"
+
+	"github.com/probe-forensics/probe-forensics/analyze/identity"
+	"github.com/probe-forensics/probe-forensics/analyze/model"
+	"github.com/probe-forensics/probe-forensics/parsers/event"
+)
+
 var _ = register(Rule{
 	ID: "status-patch-lag", Family: FamilyControl, Tier: 2, Rank: 120,
 	Title:       "API learned the status late",
@@ -15,3 +23,32 @@ var _ = register(Rule{
 	Thresholds:  []Threshold{{"window", 60, "s", "how long after a readiness change the failed write may lie"}},
 	Eval:        evalStatusPatchLag,
 })
+
+func evalStatusPatchLag(c *Case) (v Verdict) {
+	window := c.seconds("status-patch-lag", "window")
+	late := c.nodeState(event.NodeStatusFailed)
+	if !late.OK() {
+		late = c.nodeState(event.NodeThrottled)
+	}
+	if !late.OK() {
+		return v
+	}
+	var change *identity.ReadyChange
+	for _, p := range c.Pods {
+		for i := range p.Ready {
+			if d := late.At.Sub(p.Ready[i].At); d >= 0 && d <= window {
+				change = &p.Ready[i]
+			}
+		}
+	}
+	if change == nil {
+		return v
+	}
+	v.Need(GroupKubelet, WeightStateLoose, Fact{Claim: fmt.Sprintf("The kubelet took the %s probe as %q.", change.Probe, change.Status), At: change.At, Refs: cite(change.Ref), N: 1})
+	v.Satisfied = v.Need(GroupAPI, WeightState, late.Say("A write to the API failed or was held back after that: "+late.Claim))
+	v.Limit(0.60, "no audit log dates the write")
+	// It delays what others see; it does not make probes fail.
+	v.OnlyContributes = c.Trigger == model.TriggerAttempts
+	v.Ask(MissAudit)
+	return v
+}
