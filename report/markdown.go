@@ -258,7 +258,7 @@ func (m *markdown) head(d *mdDoc) {
 	if res.Cluster != "" && res.Cluster != "unknown" {
 		row("Cluster", escape.Code(res.Cluster))
 	}
-	row("Tool", escape.Text(res.Tool.Name+" "+res.Tool.Version+", rules "), escape.Code(res.Tool.RulesHash))
+	row("Tool", escape.Text(res.Tool.Name+" "+res.Tool.Version+", rules "), escape.Code(res.Tool.RulesHash[:min(12, len(res.Tool.RulesHash))]))
 	d.table([]escape.MD{"", ""}, rows)
 }
 
@@ -298,7 +298,7 @@ func affected(in *view.Incident) string {
 	}
 	s := strings.Join(parts, ", ")
 	if in.FailedAttempts > 0 {
-		s += "; " + view.Number(int64(in.FailedAttempts)) + " of " + view.Count(in.TotalAttempts, "attempt", "attempts") + " failed"
+		s += "; " + view.Number(int64(in.FailedAttempts)) + " of " + view.Count(in.TotalAttempts, "attempt", "attempts") + " seen failed"
 	} else if in.Trigger == model.TriggerNotProbed {
 		s += "; no failed attempt: probes did not run"
 	} else {

@@ -158,7 +158,10 @@ func (m *markdown) timeline(d *mdDoc, in *view.Incident) {
 			break
 		}
 		until := escape.MD("")
-		if f.Until > f.At {
+		switch {
+		case f.Open:
+			until = "(open)"
+		case f.Until > f.At:
 			until = escape.Text(view.Clock(f.Until))
 		}
 		text := escape.Text(f.Text)
@@ -206,6 +209,10 @@ func (m *markdown) exchange(d *mdDoc, title escape.MD, e *view.Exchange) {
 			break
 		}
 		frame := escape.MD("")
+		if s.From == view.Kubelet {
+			rows = append(rows, []escape.MD{"", escape.Text(view.Duration(s.After)), "kubelet", escape.Text(s.Text), ""})
+			continue
+		}
 		if s.Packet > 0 {
 			frame = escape.Text(view.Number(s.Packet))
 		}
@@ -219,7 +226,7 @@ func (m *markdown) exchange(d *mdDoc, title escape.MD, e *view.Exchange) {
 }
 
 func sideName(s view.Side) escape.MD {
-	return [...]escape.MD{view.Client: "node", view.Server: "pod", view.Network: "network"}[s]
+	return [...]escape.MD{view.Client: "node", view.Server: "pod", view.Network: "network", view.Kubelet: "kubelet"}[s]
 }
 
 func (m *markdown) evidence(d *mdDoc, in *view.Incident) {

@@ -154,7 +154,7 @@ func TestTablesAreWhole(t *testing.T) {
 
 var (
 	ganttLine = regexp.MustCompile(`^    (dateFormat \S+|axisFormat \S+|section [^:;#%]*(#\d+;[^:;#%]*)*|[^:;#%]*(#\d+;[^:;#%]*)* :(milestone, )?((done|crit|active), )?m\d+, [0-9T:.-]+, ([0-9T:.-]+|0ms))$`)
-	seqLine   = regexp.MustCompile(`^    (participant [CSN] as [^:;#%]*(#\d+;[^:;#%]*)*|(C->>S|C-xS|S-->>C|S--xC|N--xC): [^:;#%]*(#\d+;[^:;#%]*)*|Note over C,S: [a-z0-9 ]+)$`)
+	seqLine   = regexp.MustCompile(`^    (participant [CSN] as [^:;#%]*(#\d+;[^:;#%]*)*|(C->>S|C-xS|S-->>C|S--xC|N--xC): [^:;#%]*(#\d+;[^:;#%]*)*|Note over C,S: [a-z0-9 ]+|Note left of C: [^:;#%]*(#\d+;[^:;#%]*)*, after [0-9. a-z]+)$`)
 )
 
 func TestDiagramsAreWellFormed(t *testing.T) {

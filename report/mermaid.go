@@ -105,6 +105,10 @@ func sequence(e *view.Exchange) string {
 			fmt.Fprintf(&b, "    Note over C,S: %d more packets\n", len(e.Steps)-i)
 			break
 		}
+		if s.From == view.Kubelet {
+			fmt.Fprintf(&b, "    Note left of C: %s, after %s\n", escape.Label(s.Text, 100), view.Duration(s.After))
+			continue
+		}
 		label := s.Text
 		if s.Packet > 0 {
 			label += fmt.Sprintf(", frame %d", s.Packet)

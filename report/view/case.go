@@ -102,7 +102,18 @@ func (c *Case) nameStreams() {
 	}
 }
 
-func pathParts(p string) []string { return strings.Split(strings.ReplaceAll(p, "!/", "/"), "/") }
+// pathParts splits a path; a compressed file and what is in it are one part.
+func pathParts(p string) []string {
+	var out []string
+	for member := range strings.SplitSeq(p, "!/") {
+		if n := len(out); n > 0 && !strings.Contains(member, "/") && strings.HasPrefix(out[n-1], member) {
+			out[n-1] = member
+			continue
+		}
+		out = append(out, strings.Split(member, "/")...)
+	}
+	return out
+}
 
 // Ref prints a reference: "journal/kubelet.log:48211", "captures/a.pcap#1123".
 func (c *Case) Ref(r model.Ref) string {

@@ -41,6 +41,7 @@ const (
 	Client Side = iota
 	Server
 	Network
+	Kubelet // not a packet: the moment when the kubelet had its result
 )
 
 // Step is one packet, or several of a kind that the capture counted only.
@@ -189,9 +190,12 @@ func (c *Case) exchange(a *model.Attempt) *Exchange {
 	}
 	e.Client = party(a.Node, "node", row.Flow.Client)
 	e.Server = party(a.Pod, "pod", row.Flow.Server)
-	e.Steps = steps(row.Flow)
+	e.Steps = steps(row.Flow, a.Target.Scheme)
 	if len(e.Steps) > 0 {
 		e.from, e.to = e.Steps[0].At, e.Steps[len(e.Steps)-1].At
+	}
+	if Failed(a) && a.End != 0 {
+		e.Steps = append(e.Steps, Step{At: a.End, From: Kubelet, Text: "probe " + a.Outcome})
 	}
 	e.from, e.to = min(e.from, when(a)).Add(-100e6), max(e.to, a.End).Add(100e6)
 	e.order()

@@ -7,8 +7,9 @@ import (
 	"github.com/probe-forensics/probe-forensics/parsers/event"
 )
 
-// steps lists what is known of a connection's packets.
-func steps(f *event.Flow) []Step {
+// steps lists what is known of a connection's packets; scheme is that of the
+// probe.
+func steps(f *event.Flow, scheme string) []Step {
 	var out []Step
 	add := func(m event.Mark, from Side, text, detail string) *Step {
 		if !m.Seen() {
@@ -27,13 +28,13 @@ func steps(f *event.Flow) []Step {
 		add(f.LastSYNACK, Server, fmt.Sprintf("SYN-ACK again, the last of %d", f.SYNACKs), "")
 	}
 	add(f.ACK, Client, "ACK", "")
-	if s := add(f.Request, Client, request(f), size(f.ClientBytes)); s != nil {
+	if s := add(f.Request, Client, request(f, scheme), size(f.ClientBytes)); s != nil {
 		s.Unanswered = !f.RequestACK.Seen() && !f.Response.Seen()
 	}
 	if f.RequestACK.Packet != f.Response.Packet {
 		add(f.RequestACK, Server, "ACK of the request", "")
 	}
-	add(f.Response, Server, response(f), size(f.ServerBytes))
+	add(f.Response, Server, response(f, scheme), size(f.ServerBytes))
 	add(f.ClientFIN, Client, "FIN", "")
 	add(f.ServerFIN, Server, "FIN", "")
 	if s := add(f.ClientRST, Client, "RST", ""); s != nil {
@@ -66,7 +67,7 @@ func repeats(f *event.Flow, answered bool) []Step {
 	return out
 }
 
-func request(f *event.Flow) string {
+func request(f *event.Flow, scheme string) string {
 	switch {
 	case f.Method != "":
 		return strings.TrimSpace(f.Method + " " + f.Path)
@@ -74,12 +75,14 @@ func request(f *event.Flow) string {
 		return "TLS client hello"
 	case f.App == "h2" || f.App == "grpc":
 		return "HTTP/2 request"
+	case scheme == "http":
+		return "HTTP request, content not captured"
 	default:
 		return "first data from the client"
 	}
 }
 
-func response(f *event.Flow) string {
+func response(f *event.Flow, scheme string) string {
 	switch {
 	case f.Status != 0:
 		return fmt.Sprintf("HTTP %d", f.Status)
@@ -89,6 +92,8 @@ func response(f *event.Flow) string {
 		return "gRPC health: " + f.GRPCStatus
 	case f.App == "text":
 		return "text from the server"
+	case scheme == "http":
+		return "HTTP response, content not captured"
 	default:
 		return "first data from the server"
 	}

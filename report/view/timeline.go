@@ -15,6 +15,7 @@ import (
 type Fact struct {
 	At    event.Nanos
 	Until event.Nanos // 0 for an instant
+	Open  bool        // it lasted beyond the data: Until is the end of the span
 	Kind  Kind
 	Pod   string // "" for the node
 	Text  string
@@ -75,14 +76,14 @@ func (c *Case) Timeline(in *Incident) []Fact {
 func podFacts(p *model.Pod, end event.Nanos, add func(Fact)) {
 	name := p.Namespace + "/" + p.Pod
 	for _, iv := range p.IPIntervals {
-		f := Fact{At: iv.From.Nanos, Until: until(iv.To, end), Kind: KindIP, Pod: name, Text: "address " + iv.IP + " " + iv.State}
+		f := Fact{At: iv.From.Nanos, Until: until(iv.To, end), Open: iv.To.IsZero(), Kind: KindIP, Pod: name, Text: "address " + iv.IP + " " + iv.State}
 		if len(iv.Sources) > 0 {
 			f.Ref = iv.Sources[0].Ref
 		}
 		add(f)
 	}
 	for _, s := range p.Sandboxes {
-		add(Fact{At: s.From.Nanos, Until: until(s.To, end), Kind: KindSandbox, Pod: name, Text: fmt.Sprintf("sandbox %.12s", s.ID), Ref: s.Ref})
+		add(Fact{At: s.From.Nanos, Until: until(s.To, end), Open: s.To.IsZero(), Kind: KindSandbox, Pod: name, Text: fmt.Sprintf("sandbox %.12s", s.ID), Ref: s.Ref})
 	}
 	for _, r := range p.Runs {
 		text := "container " + r.Container + " running"
@@ -95,7 +96,7 @@ func podFacts(p *model.Pod, end event.Nanos, add func(Fact)) {
 				text += ", killed by " + r.KilledBy
 			}
 		}
-		add(Fact{At: r.From.Nanos, Until: until(r.To, end), Kind: KindRun, Pod: name, Text: text, Ref: r.Ref})
+		add(Fact{At: r.From.Nanos, Until: until(r.To, end), Open: r.To.IsZero(), Kind: KindRun, Pod: name, Text: text, Ref: r.Ref})
 	}
 	for _, r := range p.Ready {
 		text := r.Probe + " probe: " + r.Status
