@@ -242,7 +242,7 @@ func (m *markdown) head(d *mdDoc) {
 		in := m.Incidents[0]
 		row("Verdict", escape.Code(in.Cause.ID), ", ", escape.Text(in.Cause.Word+" ("+view.Confidence(in.Cause.Confidence)+")"))
 		row("Window (UTC)", escape.Text(window(in)))
-		row("Affected", escape.Text(affected(in)))
+		row("Affected", escape.Text(view.Affected(in)))
 	}
 	if c := res.Checked; !c.From.IsZero() {
 		row("Data (UTC)", escape.Text(view.Instant(c.From.Nanos)+" to "+view.Instant(c.To.Nanos)))
@@ -285,28 +285,6 @@ func window(in *view.Incident) string {
 	return s
 }
 
-func affected(in *view.Incident) string {
-	var parts []string
-	if n := len(in.Pods()); n > 0 {
-		parts = append(parts, view.Count(n, "pod", "pods"))
-	}
-	if in.Scope != model.ScopePod && in.Node != "" {
-		parts = append(parts, "node "+in.Node)
-	}
-	if n := len(in.Subjects); n > 0 {
-		parts = append(parts, view.Count(n, "probe", "probes"))
-	}
-	s := strings.Join(parts, ", ")
-	if in.FailedAttempts > 0 {
-		s += "; " + view.Number(int64(in.FailedAttempts)) + " of " + view.Count(in.TotalAttempts, "attempt", "attempts") + " seen failed"
-	} else if in.Trigger == model.TriggerNotProbed {
-		s += "; no failed attempt: probes did not run"
-	} else {
-		s += "; no failed attempt was logged"
-	}
-	return strings.TrimPrefix(s, "; ")
-}
-
 func codes(words []string, limit int) escape.MD {
 	var out []escape.MD
 	for i, w := range words {
@@ -328,7 +306,7 @@ func (m *markdown) overview(d *mdDoc) {
 		}
 		rows = append(rows, []escape.MD{
 			escape.Text(view.Number(int64(in.Number))), escape.Code(in.Cause.ID), escape.Text(in.Cause.Word + " " + view.Confidence(in.Cause.Confidence)),
-			escape.Text(subjectNames(in, 2)), escape.Text(view.Number(int64(in.FailedAttempts)) + " of " + view.Number(int64(in.TotalAttempts))),
+			escape.Text(view.SubjectNames(in, 2)), escape.Text(view.Number(int64(in.FailedAttempts)) + " of " + view.Number(int64(in.TotalAttempts))),
 			escape.Text(view.Instant(in.Window.First.Nanos)), escape.Text(lasted(in)),
 		})
 	}
@@ -343,20 +321,4 @@ func lasted(in *view.Incident) string {
 		return "one moment"
 	}
 	return view.Duration(in.Length())
-}
-
-func subjectNames(in *view.Incident, limit int) string {
-	var names []string
-	for _, s := range in.Subjects {
-		if n := view.PodName(s); !slices.Contains(names, n) {
-			names = append(names, n)
-		}
-	}
-	if in.Scope != model.ScopePod && in.Node != "" {
-		return "node " + in.Node
-	}
-	if len(names) == 0 {
-		return in.Node
-	}
-	return view.List(names, limit)
 }

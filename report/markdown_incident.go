@@ -89,7 +89,7 @@ func (m *markdown) cause(d *mdDoc, in *view.Incident) {
 func (m *markdown) impact(d *mdDoc, in *view.Incident) {
 	d.heading(3, "Impact")
 	d.list([]escape.MD{
-		"Seen in the data: " + escape.Text(affected(in)),
+		"Seen in the data: " + escape.Text(view.Affected(in)),
 		"Window (UTC): " + escape.Text(window(in)),
 		"Users affected, and who acts: (not in these inputs; to be filled in)",
 	})

@@ -55,6 +55,9 @@ type Dir struct {
 // NewDir returns a Dir; path is made when the first file is created.
 func NewDir(path string, stdout io.Writer) *Dir { return &Dir{path: path, stdout: stdout} }
 
+// Path is the report directory.
+func (d *Dir) Path() string { return d.path }
+
 // Stdout implements Output.
 func (d *Dir) Stdout() io.Writer { return d.stdout }
 

@@ -53,7 +53,7 @@ var (
 		return parquetout.Write(ctx, r, opt.runID(r), o)
 	}})
 	_ = register(renderer{"term", files(), func(ctx context.Context, r *model.Result, o Output, opt Options) error {
-		return term.Write(o.Stdout(), r, opt.Terminal)
+		return term.Write(ctx, o.Stdout(), r, opt.Terminal)
 	}})
 )
 
@@ -136,6 +136,9 @@ func Render(ctx context.Context, res *model.Result, out Sink, o Options, formats
 	}
 	if err := renderFiles(ctx, res, out, o, filed); err != nil {
 		return err
+	}
+	if d, ok := out.(interface{ Path() string }); ok && len(filed) > 0 {
+		o.Terminal.Dir = d.Path()
 	}
 	for _, f := range out.Written() {
 		o.Terminal.Written = append(o.Terminal.Written, term.File{Name: f.Name, Bytes: f.Bytes})

@@ -2,6 +2,7 @@ package view
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/probe-forensics/probe-forensics/analyze/model"
@@ -133,4 +134,44 @@ func (in *Incident) RunnerUp() *model.Alternative {
 		}
 	}
 	return best
+}
+
+// Affected says whom an incident hit and how many attempts failed.
+func Affected(in *Incident) string {
+	var parts []string
+	if n := len(in.Pods()); n > 0 {
+		parts = append(parts, Count(n, "pod", "pods"))
+	}
+	if in.Scope != model.ScopePod && in.Node != "" {
+		parts = append(parts, "node "+in.Node)
+	}
+	if n := len(in.Subjects); n > 0 {
+		parts = append(parts, Count(n, "probe", "probes"))
+	}
+	s := strings.Join(parts, ", ")
+	if in.FailedAttempts > 0 {
+		s += "; " + Number(int64(in.FailedAttempts)) + " of " + Count(in.TotalAttempts, "attempt", "attempts") + " seen failed"
+	} else if in.Trigger == model.TriggerNotProbed {
+		s += "; no failed attempt: probes did not run"
+	} else {
+		s += "; no failed attempt was logged"
+	}
+	return strings.TrimPrefix(s, "; ")
+}
+
+// SubjectNames lists what an incident is about: the node, or its pods.
+func SubjectNames(in *Incident, limit int) string {
+	var names []string
+	for _, s := range in.Subjects {
+		if n := PodName(s); !slices.Contains(names, n) {
+			names = append(names, n)
+		}
+	}
+	if in.Scope != model.ScopePod && in.Node != "" {
+		return "node " + in.Node
+	}
+	if len(names) == 0 {
+		return in.Node
+	}
+	return List(names, limit)
 }
