@@ -23,6 +23,7 @@ func (rt *session) open(inputs []string, limits source.Limits) (*parsers.Case, e
 	if err := checkInputs(inputs); err != nil {
 		return nil, err
 	}
+	rt.log.Debug("reading", "inputs", len(inputs), "workers", rt.workers)
 	counters := &source.Progress{}
 	var line *progress.Line
 	if !rt.quiet && isTerminal(rt.stderr) {
@@ -30,8 +31,11 @@ func (rt *session) open(inputs []string, limits source.Limits) (*parsers.Case, e
 	}
 	defer line.Stop()
 	options := parsers.Options{
-		Limits: limits, Stdin: rt.stdin, Workers: rt.workers, MemoryLimit: rt.memory / spillShare,
+		Limits: limits, Workers: rt.workers, MemoryLimit: rt.memory / spillShare,
 		TempDir: rt.env("TMPDIR"), Progress: counters,
+	}
+	if slices.Contains(inputs, "-") {
+		options.Stdin = newInterruptible(rt.ctx, rt.stdin)
 	}
 	events := slices.IndexFunc(inputs, extracted)
 	if events >= 0 {

@@ -36,6 +36,9 @@ func (c *verifyCmd) Run(rt *session) error {
 			try("%s verify %s %s", programName, c.Report, strings.Join(inputNames(res), " "))
 	}
 	for _, in := range c.Input {
+		if in == "-" {
+			return usagef("standard input cannot be verified: it is read twice")
+		}
 		if extracted(in) {
 			return usagef("%s holds extracted events, not the records that evidence refers to", in)
 		}
@@ -101,7 +104,7 @@ type claim struct {
 }
 
 func (v *verification) run() error {
-	options := parsers.Options{Workers: v.rt.workers, Stdin: v.rt.stdin}
+	options := parsers.Options{Workers: v.rt.workers}
 	// Names of inputs may have changed since: a first pass learns them and the
 	// digests, a second one reads the records.
 	_, infos, err := parsers.ReadRef(v.rt.ctx, v.inputs, nil, options)
