@@ -8,8 +8,8 @@ import (
 )
 
 var (
-	criForm     = prefixForm{name: "cri-log", split: splitCRI}
-	kubectlForm = prefixForm{name: "kubectl-timestamps", split: splitKubectl, loose: true}
+	criForm     = prefixForm{name: "cri-log", split: splitCRI, container: true}
+	kubectlForm = prefixForm{name: "kubectl-timestamps", split: splitKubectl, loose: true, container: true}
 )
 
 var _ = registerPrefixed(criForm,

@@ -20,6 +20,8 @@ type prefixForm struct {
 	// loose is set where split takes almost any line: then it must not be tried on
 	// lines of other forms.
 	loose bool
+	// container is set for the forms that logs of containers have.
+	container bool
 }
 
 // prefixForms are all forms, for lines that are not in the form of their file.
@@ -62,12 +64,16 @@ func (p prefixForm) share(head []byte) (percent, lines int) {
 
 // detectShare turns a share into a score: at least half of the lines must fit.
 func detectShare(p prefixForm, base int) func([]byte, string) int {
-	return func(head []byte, _ string) int {
+	return func(head []byte, path string) int {
 		percent, good := p.share(head)
 		if good == 0 || percent < 50 {
 			return 0
 		}
-		return base * percent / 100
+		score := base * percent / 100
+		if !p.container && containerOfPath(path) != nil {
+			score = min(score, 25) // what looks like a prefix is the application's
+		}
+		return score
 	}
 }
 
@@ -170,6 +176,10 @@ func (p *prefixedReader) step(line []byte) ([]byte, bool) {
 func (p *prefixedReader) split(line []byte) bool {
 	if p.form.split(line, &p.rec) {
 		return true
+	}
+	if p.s.container != nil {
+		// An application prints what it likes; nothing of it is a prefix.
+		return splitCRI(line, &p.rec) || splitKubectl(line, &p.rec) || splitPlain(line, &p.rec)
 	}
 	if len(line) < 16 || isBoundary(line) {
 		return false
