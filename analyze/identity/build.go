@@ -449,6 +449,10 @@ func (b *Builder) adopt() {
 	nameless := b.nodes[""]
 	only := ""
 	for _, p := range b.x.Pods {
+		// Pods known from events alone may be of another day and node.
+		if p.Snapshot.IsZero() && len(p.Steps)+len(p.SandboxSteps)+len(p.Ready) == 0 {
+			continue
+		}
 		if p.Node != "" && p.Node != only {
 			if only != "" {
 				return
