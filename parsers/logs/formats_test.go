@@ -24,27 +24,6 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden sections of fixtures/formats")
 
-// collector is a sink that keeps everything.
-type collector struct {
-	events   []event.Event
-	problems []event.Problem
-}
-
-func (c *collector) Emit(e event.Event)      { c.events = append(c.events, e) }
-func (c *collector) Problem(p event.Problem) { c.problems = append(c.problems, p) }
-
-// parseAs reads data as the format that detection picks for it.
-func parseAs(t testing.TB, path string, data []byte) (*collector, *event.StreamInfo) {
-	t.Helper()
-	f, err := logs.Detect(data[:min(len(data), 64<<10)], path)
-	require.NoError(t, err, path)
-	c := &collector{}
-	info := &event.StreamInfo{ID: 1, Path: path, Format: f.Name, Verbosity: -1}
-	in := &logs.Input{Path: path, R: bytes.NewReader(data), Info: info, Sink: c}
-	require.NoError(t, f.Parse(context.Background(), in), path)
-	return c, info
-}
-
 // TestFormats runs fixtures/formats/<format>/*.txtar. A case holds inputs named
 // "in/<path>", which detection must recognise as <format>, and for each one a
 // golden "out/<path>": the events, problems and counters as JSON lines, zero
@@ -79,9 +58,9 @@ func TestFormats(t *testing.T) {
 				if bytes.Contains(a.Comment, []byte("flags: dashes")) {
 					data = bytes.TrimPrefix(bytes.ReplaceAll(append([]byte("\n"), data...), []byte("\n\\-- "), []byte("\n-- ")), []byte("\n"))
 				}
-				c, info := parseAs(t, name, data)
-				assert.Equal(t, format, info.Format, "detection of %s", name)
-				got := goldenText(t, c, info)
+				c := readLog(t, name, data)
+				assert.Equal(t, format, c.info.Format, "detection of %s", name)
+				got := goldenText(t, c)
 				out.Files = append(out.Files, f, txtar.File{Name: "out/" + name, Data: []byte(got)})
 				if !*update {
 					assert.Equal(t, golden[name], got, "%s (run with -update to accept)", name)
@@ -94,7 +73,7 @@ func TestFormats(t *testing.T) {
 	}
 }
 
-func goldenText(t testing.TB, c *collector, info *event.StreamInfo) string {
+func goldenText(t testing.TB, c *recorded) string {
 	var b strings.Builder
 	for _, e := range c.events {
 		m := map[string]any{"at": e.Ref.Place()}
@@ -109,6 +88,7 @@ func goldenText(t testing.TB, c *collector, info *event.StreamInfo) string {
 		m := map[string]any{"at": p.Ref.Place(), "problem": p.Code, "message": p.Message, "count": p.Count}
 		line(t, &b, m)
 	}
+	info := c.info
 	m := map[string]any{"records": info.Records}
 	for name, n := range info.Counts {
 		put(m, name, plain(reflect.ValueOf(n)))
@@ -219,7 +199,7 @@ func FuzzFormats(f *testing.F) {
 			if score < 0 || score > 100 {
 				t.Fatalf("%s scores %d", format.Name, score)
 			}
-			c := &collector{}
+			c := &recorded{}
 			in := &logs.Input{Path: "x", R: bytes.NewReader(data), Info: &event.StreamInfo{ID: 1}, Sink: c}
 			began := time.Now()
 			_ = format.Parse(context.Background(), in)
