@@ -241,7 +241,7 @@ func (m *markdown) head(d *mdDoc) {
 	if len(m.Incidents) > 0 {
 		in := m.Incidents[0]
 		row("Verdict", escape.Code(in.Cause.ID), ", ", escape.Text(in.Cause.Word+" ("+view.Confidence(in.Cause.Confidence)+")"))
-		row("Window (UTC)", escape.Text(window(in)))
+		row("Window (UTC)", escape.Text(view.Window(in)))
 		row("Affected", escape.Text(view.Affected(in)))
 	}
 	if c := res.Checked; !c.From.IsZero() {
@@ -260,29 +260,6 @@ func (m *markdown) head(d *mdDoc) {
 	}
 	row("Tool", escape.Text(res.Tool.Name+" "+res.Tool.Version+", rules "), escape.Code(res.Tool.RulesHash[:min(12, len(res.Tool.RulesHash))]))
 	d.table([]escape.MD{"", ""}, rows)
-}
-
-func window(in *view.Incident) string {
-	w := in.Window
-	if w.First.IsZero() {
-		return "unknown"
-	}
-	s := view.Instant(w.First.Nanos)
-	if w.Last.Nanos > w.First.Nanos {
-		s += " to " + view.Instant(w.Last.Nanos)
-	}
-	if w.Recovered.IsZero() {
-		s += ", no recovery seen"
-	} else {
-		s += ", recovered at " + view.Clock(w.Recovered.Nanos)
-	}
-	if in.Length() > 0 {
-		s += "; " + view.Duration(in.Length()) + " in all"
-	}
-	if b := view.Basis(in.TimeBasis); b != "" {
-		s += "; " + b
-	}
-	return s
 }
 
 func codes(words []string, limit int) escape.MD {

@@ -45,14 +45,7 @@ func (m *markdown) probes(d *mdDoc) {
 			if n++; n > m.limits.probes {
 				continue
 			}
-			settings := ""
-			if pr.PeriodSec > 0 {
-				settings = fmt.Sprintf("every %s, time-out %s", view.Seconds(pr.PeriodSec), view.Seconds(pr.TimeoutSec))
-				if pr.FailureThreshold > 0 {
-					settings += fmt.Sprintf(", %s", view.Count(pr.FailureThreshold, "failure", "failures"))
-				}
-			}
-			rows = append(rows, []escape.MD{escape.Code(p.Namespace + "/" + p.Pod), escape.Text(pr.Container), escape.Text(pr.Probe), escape.Text(view.Target(pr.Target)), escape.Text(settings),
+			rows = append(rows, []escape.MD{escape.Code(p.Namespace + "/" + p.Pod), escape.Text(pr.Container), escape.Text(pr.Probe), escape.Text(view.Target(pr.Target)), escape.Text(view.ProbeSettings(pr)),
 				escape.Text(view.Number(int64(pr.Attempts))), escape.Text(view.Number(int64(pr.Failed)))})
 		}
 	}
@@ -68,44 +61,14 @@ func (m *markdown) clock(d *mdDoc) {
 	d.para("Times are by the kubelet's clock of each node, in UTC. Other clocks were compared with it:")
 	var rows [][]escape.MD
 	for _, c := range m.Res.Clock {
-		note := c.Note
-		if len(c.Rivals) > 0 {
-			list := ""
-			for i, r := range c.Rivals {
-				if i > 0 {
-					list += ", "
-				}
-				list += signed(r)
-			}
-			note = fmt.Sprintf("%s (also possible: %s)", note, list)
-		}
 		applied := escape.MD("no")
 		if c.Applied {
 			applied = "yes"
 		}
-		rows = append(rows, []escape.MD{escape.Code(c.Node), escape.Code(m.sourceName(c.Source)), escape.Text(signed(c.OffsetMS)), escape.Text(view.Millis(c.UncertaintyMS)),
-			escape.Text(c.Method), escape.Text(view.Number(int64(c.Anchors))), applied, escape.Text(note)})
+		rows = append(rows, []escape.MD{escape.Code(c.Node), escape.Code(m.SourceName(c.Source)), escape.Text(view.Signed(c.OffsetMS)), escape.Text(view.Millis(c.UncertaintyMS)),
+			escape.Text(c.Method), escape.Text(view.Number(int64(c.Anchors))), applied, escape.Text(view.ClockNote(c))})
 	}
 	d.table([]escape.MD{"Node", "Clock of", "Offset", "Uncertainty", "Method", "Anchors", "Applied", "Note"}, rows)
-}
-
-// sourceName shortens a stream path.
-func (m *markdown) sourceName(path string) string {
-	for _, in := range m.Res.Inputs {
-		for _, s := range in.Streams {
-			if s.Path == path {
-				return m.StreamName(s.ID)
-			}
-		}
-	}
-	return path
-}
-
-func signed(ms float64) string {
-	if ms < 0 {
-		return "-" + view.Millis(-ms)
-	}
-	return "+" + view.Millis(ms)
 }
 
 func (m *markdown) inputs(d *mdDoc) {

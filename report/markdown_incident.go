@@ -90,7 +90,7 @@ func (m *markdown) impact(d *mdDoc, in *view.Incident) {
 	d.heading(3, "Impact")
 	d.list([]escape.MD{
 		"Seen in the data: " + escape.Text(view.Affected(in)),
-		"Window (UTC): " + escape.Text(window(in)),
+		"Window (UTC): " + escape.Text(view.Window(in)),
 		"Users affected, and who acts: (not in these inputs; to be filled in)",
 	})
 	var rows [][]escape.MD
@@ -366,12 +366,7 @@ func (m *markdown) attempts(d *mdDoc, in *view.Incident) {
 			if i == m.limits.attempts {
 				break
 			}
-			var ref escape.MD
-			if len(a.Refs) > 0 {
-				ref = escape.Code(m.Ref(model.RefOf(a.Refs[0])))
-			} else if len(a.FlowRefs) > 0 {
-				ref = escape.Code(m.Ref(model.RefOf(a.FlowRefs[0])))
-			}
+			ref := escape.Code(view.AttemptRef(m.Case, a))
 			rows = append(rows, []escape.MD{
 				escape.Text(view.Instant(a.Start)), escape.Code(a.Pod), escape.Text(a.Probe), escape.Text(a.Outcome), escape.Text(a.ErrorClass),
 				phase(a.ConnectMs), phase(a.FirstByteMs), escape.Text(a.JoinReason), ref})

@@ -118,7 +118,7 @@ func sequence(e *view.Exchange) string {
 		}
 		fmt.Fprintf(&b, "    %s: %s\n", arrow(s), escape.Label(label, 100))
 	}
-	if last := e.Steps[len(e.Steps)-1]; last.Unanswered {
+	if e.Silent() {
 		b.WriteString("    Note over C,S: no answer in this capture\n")
 	}
 	return b.String()

@@ -195,11 +195,16 @@ func (c *Case) exchange(a *model.Attempt) *Exchange {
 		e.from, e.to = e.Steps[0].At, e.Steps[len(e.Steps)-1].At
 	}
 	if Failed(a) && a.End != 0 {
-		e.Steps = append(e.Steps, Step{At: a.End, From: Kubelet, Text: "probe " + a.Outcome})
+		e.Steps = append(e.Steps, Step{At: a.End, From: Kubelet, Text: "the kubelet counts the probe as " + map[bool]string{true: "failed", false: a.Outcome}[a.Outcome == "failure"]})
 	}
 	e.from, e.to = min(e.from, when(a)).Add(-100e6), max(e.to, a.End).Add(100e6)
 	e.order()
 	return e
+}
+
+// Silent reports whether nobody answered in this capture.
+func (e *Exchange) Silent() bool {
+	return !slices.ContainsFunc(e.Steps, func(s Step) bool { return s.From == Server || s.From == Network })
 }
 
 func party(name, fallback string, addr netip.AddrPort) string {

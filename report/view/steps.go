@@ -18,11 +18,10 @@ func steps(f *event.Flow, scheme string) []Step {
 		out = append(out, Step{At: m.At, Packet: m.Packet, From: from, Text: text, Detail: detail})
 		return &out[len(out)-1]
 	}
-	answered := f.SYNACK.Seen() || f.ServerRST.Seen() || f.ICMP.Seen()
 	if s := add(f.SYN, Client, "SYN", join(toMAC(f.SYNDstMAC), on(f.SYNInterfaces))); s != nil {
-		s.Unanswered = !answered
+		s.Unanswered = unanswered(f, 0)
 	}
-	out = append(out, repeats(f, answered)...)
+	out = append(out, repeats(f)...)
 	add(f.SYNACK, Server, "SYN-ACK", join(fromMAC(f.AnswerMAC), on(f.AnswerInterfaces)))
 	if f.SYNACKs > 1 && f.LastSYNACK.Packet != f.SYNACK.Packet {
 		add(f.LastSYNACK, Server, fmt.Sprintf("SYN-ACK again, the last of %d", f.SYNACKs), "")
@@ -52,14 +51,27 @@ func steps(f *event.Flow, scheme string) []Step {
 	return out
 }
 
+// unanswered reports whether a SYN, by its place in SYNTimes, got no answer: the
+// first answer, if any, came after the next SYN, which was sent because none
+// had come.
+func unanswered(f *event.Flow, i int) bool {
+	var answer event.Nanos
+	for _, m := range []event.Mark{f.SYNACK, f.ServerRST, f.ICMP.Mark} {
+		if m.Seen() && (answer == 0 || m.At < answer) {
+			answer = m.At
+		}
+	}
+	return answer == 0 || i+1 < len(f.SYNTimes) && f.SYNTimes[i+1] < answer
+}
+
 // repeats are the SYNs after the first; their frame numbers were not kept.
-func repeats(f *event.Flow, answered bool) []Step {
+func repeats(f *event.Flow) []Step {
 	var out []Step
 	for i, at := range f.SYNTimes {
 		if i == 0 {
 			continue
 		}
-		out = append(out, Step{At: at, From: Client, Text: "SYN again", Unanswered: !answered})
+		out = append(out, Step{At: at, From: Client, Text: "SYN again", Unanswered: unanswered(f, i)})
 	}
 	if more := f.SYNs - len(f.SYNTimes); more > 0 && len(out) > 0 {
 		out[len(out)-1].Text = fmt.Sprintf("SYN again, and %d more later", more)
