@@ -10,7 +10,7 @@ LDFLAGS     := -s -w -X github.com/probe-forensics/probe-forensics/cmd/internal/
 
 export CGO_ENABLED = 0
 
-.PHONY: help build demo test lint law fuzz release-snapshot clean
+.PHONY: help build demo test lint law generate fuzz release-snapshot clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -32,6 +32,9 @@ lint: law ## check format, vet, staticcheck and the import law
 
 law: ## check which package imports which
 	$(GO) test ./cmd/internal/law
+
+generate: ## rewrite what is generated from the code
+	$(GO) test ./cmd/internal/cli -run 'TestManualPage|TestReadme' -update
 
 fuzz: ## run every fuzz target for FUZZTIME (30s)
 	.ci/fuzz $(FUZZTIME)
