@@ -26,7 +26,7 @@ var _ = register(Rule{
 	},
 	Limits:    []Limit{{"objects and events alone", 0.90}, {"node capture with two MACs answering", 0.80}, {"healed by a frame from the pod alone", 0.65}, {"node and pod capture", 0.95}},
 	Sentence:  "A second network stack owned the IP of %s and answered in its place.",
-	Recommend: []string{"remove-duplicate", "capture-l2", "ping-heals"},
+	Recommend: []string{"remove-duplicate", "capture-l2", "ping-heals", "ptr-route-check"},
 	Precedents: []string{"https://github.com/kubernetes/kubernetes/issues/64464", "https://github.com/kubernetes/kubernetes/issues/43910", "https://github.com/aws/amazon-vpc-cni-k8s/issues/711",
 		"https://github.com/cozystack/cozystack/issues/3615", "https://github.com/cilium/cilium/issues/38313"},
 	Thresholds: []Threshold{{"overlap", 5, "s", "shortest overlap of two owners' intervals that counts"}},

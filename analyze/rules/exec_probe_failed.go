@@ -18,7 +18,7 @@ var _ = register(Rule{
 	LookAlikes:  []LookAlike{{"runtime-down", "all exec probes of the node fail at once while network probes pass"}, {"cpu-starvation", "exec timeouts in several pods, with throttling or pressure"}},
 	Limits:      []Limit{{"kubelet log or events", 0.90}},
 	Sentence:    "The exec probe command of %s failed.",
-	Recommend:   []string{"cheap-exec"},
+	Recommend:   []string{"cheap-exec", "exec-binary"},
 	Precedents: []string{"https://github.com/kubernetes/kubernetes/issues/82987", "https://github.com/kubernetes/kubernetes/issues/94080", "https://github.com/kubernetes/kubernetes/issues/124226",
 		"https://github.com/kubernetes/kubernetes/issues/140349"},
 	Thresholds: []Threshold{{"many-pods", 3, "count", "pods whose exec probes fail together before the node is suspected"}},

@@ -21,7 +21,7 @@ var _ = register(Rule{
 	},
 	Limits:     []Limit{{"objects and events alone", 0.60}, {"kubelet log with runtime or CNI log", 0.85}, {"with a node capture", 0.90}},
 	Sentence:   "The IP of %s had just belonged to another pod, and stale state of that pod was still in use.",
-	Recommend:  []string{"ip-holdoff", "ip-keyed-state", "watch-by-version", "no-pod-ip"},
+	Recommend:  []string{"ip-holdoff", "ip-keyed-state", "watch-by-version", "local-pods-by-owner", "no-pod-ip"},
 	Precedents: []string{"https://github.com/kubernetes/kubernetes/issues/109414", "https://github.com/aws/amazon-vpc-cni-k8s/issues/3628"},
 	Thresholds: []Threshold{{"hold", 60, "s", "shortest time an address should rest before it is handed out again"}},
 	Explains:   []string{"stale-neighbour"},
