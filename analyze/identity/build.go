@@ -443,36 +443,6 @@ func (b *Builder) Build(collected event.Nanos) *Index {
 	return x
 }
 
-// adopt gives facts of a stream that names no host (dmesg, a pasted table) to the
-// only node the case is about, if there is only one.
-func (b *Builder) adopt() {
-	nameless := b.nodes[""]
-	only := ""
-	for _, p := range b.x.Pods {
-		// Pods known from events alone may be of another day and node.
-		if p.Snapshot.IsZero() && len(p.Steps)+len(p.SandboxSteps)+len(p.Ready) == 0 {
-			continue
-		}
-		if p.Node != "" && p.Node != only {
-			if only != "" {
-				return
-			}
-			only = p.Node
-		}
-	}
-	if only == "" {
-		return
-	}
-	if nameless != nil {
-		n := b.node(only)
-		n.States = append(n.States, nameless.States...)
-		delete(b.nodes, "")
-	}
-	for i := range b.x.Facts {
-		b.x.Facts[i].Node = cmp.Or(b.x.Facts[i].Node, only)
-	}
-}
-
 // resolveNamed gives facts that carry only a name to the incarnation that bore
 // it then.
 func (b *Builder) resolveNamed() {

@@ -59,46 +59,40 @@ func (b *Builder) kubelet(e *event.Event, at event.Nanos) {
 	}
 }
 
-// homeless gives what names no node (a dmesg file, a pasted log) to the only
-// node the inputs name. With several nodes it stays apart.
-func (b *Builder) homeless() {
-	lost := b.nodes[""]
-	if lost == nil {
-		return
-	}
+// adopt gives facts of a stream that names no host (dmesg, a pasted log or table)
+// to the only node the case's pods are on. With pods on several nodes, or on none
+// that is named, they stay apart.
+func (b *Builder) adopt() {
 	only := ""
-	see := func(name string) bool {
-		if name != "" && only != "" && name != only {
-			return false
-		}
-		only = cmp.Or(only, name)
-		return true
-	}
-	for name := range b.nodes {
-		if !see(name) {
-			return
-		}
-	}
 	for _, p := range b.x.Pods {
-		if !see(p.Node) {
-			return
+		// Pods known from events alone may be of another day and node.
+		if p.Snapshot.IsZero() && len(p.Steps)+len(p.SandboxSteps)+len(p.Ready) == 0 {
+			continue
+		}
+		if p.Node != "" && p.Node != only {
+			if only != "" {
+				return
+			}
+			only = p.Node
 		}
 	}
 	if only == "" {
 		return
 	}
-	n := b.node(only)
-	n.States = append(n.States, lost.States...)
-	n.Kubelets = append(n.Kubelets, lost.Kubelets...)
+	if lost := b.nodes[""]; lost != nil {
+		n := b.node(only)
+		n.States = append(n.States, lost.States...)
+		n.Kubelets = append(n.Kubelets, lost.Kubelets...)
+		delete(b.nodes, "")
+	}
 	for i := range b.x.Facts {
 		b.x.Facts[i].Node = cmp.Or(b.x.Facts[i].Node, only)
 	}
-	delete(b.nodes, "")
 }
 
 // finishNodes sorts what is known of each node.
 func (b *Builder) finishNodes() {
-	b.homeless()
+	b.adopt()
 	for _, name := range sortedKeys(b.nodes) {
 		n := b.nodes[name]
 		slices.SortStableFunc(n.States, func(a, c NodeState) int { return cmp.Or(cmp.Compare(a.At, c.At), a.Ref.Compare(c.Ref)) })

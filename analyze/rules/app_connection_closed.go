@@ -2,7 +2,10 @@ package rules
 
 import (
 	"fmt"
+	"slices"
+	"time"
 
+	"github.com/probe-forensics/probe-forensics/analyze/identity"
 	"github.com/probe-forensics/probe-forensics/analyze/probe"
 	"github.com/probe-forensics/probe-forensics/parsers/event"
 )
@@ -41,8 +44,26 @@ func evalConnectionClosed(c *Case) (v Verdict) {
 	if f := c.strictMTLS(); f.OK() {
 		v.Con(GroupSpec, WeightSoft, f)
 	}
+	if ends := c.endsWith(text); len(ends)*2 >= len(text) && len(text) > 0 {
+		v.Con(GroupStatus, WeightSoft, Fact{Claim: "The process ended at those moments.", At: ends[0].To, Refs: runRefs(ends), N: len(ends)})
+	}
 	v.Ask(MissAppLog, MissPodCapture)
 	return v
+}
+
+// endsWith returns the runs that ended within a second of one of the attempts.
+func (c *Case) endsWith(as []*probe.Attempt) []identity.Run {
+	var out []identity.Run
+	for _, p := range c.Pods {
+		for _, r := range p.Runs {
+			if r.To != 0 && slices.ContainsFunc(as, func(a *probe.Attempt) bool {
+				return a.Worker.Pod == p && r.To.Sub(a.End) < time.Second && a.End.Sub(r.To) < time.Second
+			}) {
+				out = append(out, r)
+			}
+		}
+	}
+	return out
 }
 
 // cutOff reports a handshake that the server ended before it sent any payload.

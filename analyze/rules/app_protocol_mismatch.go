@@ -1,6 +1,11 @@
 package rules
 
 import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/probe-forensics/probe-forensics/analyze/identity"
 	"github.com/probe-forensics/probe-forensics/analyze/probe"
 	"github.com/probe-forensics/probe-forensics/parsers/event"
 )
@@ -22,30 +27,117 @@ var _ = register(Rule{
 })
 
 func evalProtocolMismatch(c *Case) (v Verdict) {
-	as := c.OfClass(probe.ClassTLSPlain, probe.ClassMalformed, probe.ClassTLS)
-	alert := joined(c.Failed(), func(_ *probe.Attempt, f *event.Flow) bool { return f.TLSAlert != "" })
-	if len(as) == 0 && len(alert) == 0 || c.Share(as) < 0.4 && c.Share(alert) < 0.4 {
+	var text []*probe.Attempt
+	for _, a := range c.OfClass(probe.ClassTLSPlain, probe.ClassMalformed, probe.ClassTLS) {
+		if mismatch(a) != "" {
+			text = append(text, a)
+		}
+	}
+	bytes := joined(c.Failed(), func(a *probe.Attempt, f *event.Flow) bool { return otherTongue(a, f) != "" })
+	asked := c.httpsRefused()
+	switch {
+	case len(text) > 0 && c.Share(text) >= 0.4:
+		v.SubReason = mismatch(text[0])
+		v.Satisfied = v.Need(GroupKubelet, WeightLiteral, factOf(fmt.Sprintf("%d attempts: %s.", len(text), mismatches[v.SubReason]), text))
+	case len(bytes) >= 2 && c.Share(bytes) >= 0.4:
+		v.SubReason = otherTongue(bytes[0], bytes[0].Conn.Seen().Flow)
+		v.Satisfied = v.Need(GroupNodePcap, WeightTwoPoints, flowFact("The bytes in the capture show it: "+mismatches[v.SubReason]+".", bytes))
+	case asked.OK():
+		v.SubReason = "plain-to-tls"
+		v.Satisfied = v.Need(GroupSpec, WeightState, asked)
+		v.Limit(0.60, "status 400 has other reasons too")
+	default:
 		return v
 	}
-	if len(as) > 0 {
-		v.Satisfied = v.Need(GroupKubelet, WeightLiteral, factOf("Probe and port speak different protocols: "+oneLine(as[0].Output), as))
-		v.SubReason = map[probe.Class]string{probe.ClassTLSPlain: "plain-port-probed-with-tls", probe.ClassMalformed: "tls-or-http2-port-probed-with-http", probe.ClassTLS: "tls-refused"}[as[0].Class]
+	v.Sup(GroupNodePcap, WeightState, flowFact("The bytes in the capture show it.", bytes))
+	if before, _ := c.AnsweredInRun(); before.OK() {
+		v.Con(GroupTiming, WeightSoft, before)
 	}
-	if len(alert) > 0 {
-		f := flowFact("The server ended the connection with a TLS alert: "+alert[0].Conn.Seen().Flow.TLSAlert+".", alert)
-		v.Satisfied = v.Need(GroupNodePcap, WeightState, f) || v.Satisfied
-	}
-	if ok := c.sameRunSuccess(); ok.OK() {
-		v.Con(GroupTiming, WeightSoft, ok)
-	}
-	v.Limit(0.90, "the text names the mismatch")
+	v.Limit(0.90, "the text is unique")
 	v.Ask(MissPodObjects)
 	return v
 }
 
-// sameRunSuccess cites a success of a failing probe before its failures, in the
-// container run that then failed.
-func (c *Case) sameRunSuccess() Fact {
-	before, _ := c.AnsweredInRun()
-	return before
+// mismatches are the sub-reasons in words.
+var mismatches = map[string]string{
+	"tls-to-plain":       "the probe speaks TLS and the port answers in plain text",
+	"plain-to-tls":       "the probe speaks plain text and the port answers with TLS",
+	"http1-to-http2":     "the probe speaks HTTP/1 and the port answers with an HTTP/2 frame",
+	"client-certificate": "the server demands a client certificate, which a probe has not",
+	"tls":                "the TLS handshake failed",
+	"not-http":           "what came back is no HTTP",
+}
+
+// mismatch reads from an attempt's text who speaks what; "" when it does not
+// tell. Certificates are never the reason: a probe does not verify them.
+func mismatch(a *probe.Attempt) string {
+	s := a.Output
+	switch {
+	case a.Class == probe.ClassTLSPlain:
+		return "tls-to-plain"
+	case strings.Contains(s, "certificate required"), strings.Contains(s, "tls: bad certificate"), strings.Contains(s, "tls: handshake failure") && strings.Contains(s, "remote error"):
+		return "client-certificate"
+	case strings.Contains(s, "first record does not look like a TLS handshake"):
+		return "tls-to-plain"
+	case a.Class == probe.ClassTLS:
+		return "tls"
+	case strings.Contains(s, `\x15\x03`):
+		return "plain-to-tls"
+	case strings.Contains(s, `malformed HTTP response "\x00\x00`):
+		return "http1-to-http2"
+	case a.Class == probe.ClassMalformed:
+		return "not-http"
+	}
+	return ""
+}
+
+// otherTongue reads from a connection's bytes that client and server speak
+// different protocols; "" when they do not show it.
+func otherTongue(a *probe.Attempt, f *event.Flow) string {
+	w := a.Worker
+	tls := w.Handler == "http" && w.Spec != nil && strings.EqualFold(w.Spec.Scheme, "HTTPS")
+	switch {
+	case f.TLSAlert != "" && !tls && (w.Handler == "http" || w.Handler == "grpc"):
+		return "plain-to-tls"
+	case f.TLSAlert != "" && (strings.Contains(f.TLSAlert, "certificate_required") || strings.Contains(f.TLSAlert, "bad_certificate")):
+		return "client-certificate"
+	case tls && f.App == "tls" && f.Status >= 100:
+		return "tls-to-plain"
+	case w.Handler == "http" && f.App == "text":
+		return "not-http"
+	}
+	return ""
+}
+
+// httpsRefused cites status 400 on a port that is named or numbered like TLS,
+// probed in plain text: what Go's and nginx' TLS ports say to plain requests.
+func (c *Case) httpsRefused() Fact {
+	f := Fact{}
+	for _, m := range c.Members {
+		s := m.Worker.Spec
+		if s == nil || s.Handler != "http" || strings.EqualFold(s.Scheme, "HTTPS") || !looksTLS(m.Worker.Pod, s) {
+			continue
+		}
+		for _, a := range m.Failed {
+			if a.Status == 400 && len(a.Refs) > 0 {
+				f.add("The port looks like one of TLS, the probe's scheme is HTTP, and the answer is status 400.", a.End, a.Refs[0])
+			}
+		}
+	}
+	return f
+}
+
+// looksTLS reports whether a probed port bears a name or number usual for TLS.
+func looksTLS(p *identity.Pod, s *event.ProbeSpec) bool {
+	names := []string{s.PortName}
+	for _, k := range p.Containers {
+		for _, q := range k.Ports {
+			if q.Number == s.Port {
+				names = append(names, q.Name)
+			}
+		}
+	}
+	return s.Port == 443 || s.Port == 8443 || s.Port == 6443 || slices.ContainsFunc(names, func(n string) bool {
+		return strings.Contains(n, "https") || strings.Contains(n, "tls")
+	})
 }

@@ -3,8 +3,10 @@ package rules
 import (
 	"fmt"
 	"net/netip"
+	"slices"
 	"time"
 
+	"github.com/probe-forensics/probe-forensics/analyze/capture"
 	"github.com/probe-forensics/probe-forensics/analyze/probe"
 	"github.com/probe-forensics/probe-forensics/parsers/event"
 )
@@ -30,23 +32,29 @@ var _ = register(Rule{
 func evalARPConflict(c *Case) (v Verdict) {
 	for _, s := range c.servers() {
 		ip := s.Addr()
-		claim, own := c.foreignClaim(ip)
-		if !claim.OK() {
+		claims := c.claims(ip)
+		if len(claims) == 0 {
 			continue
 		}
-		v.Satisfied = v.Need(GroupARP, WeightState, claim)
-		v.Sup(GroupStatus, WeightStateLoose, Fact{Claim: fmt.Sprintf("The pod's own MAC is %s.", own.mac), At: own.first, Refs: cite(own.ref), N: 1})
-		after := joined(c.TimedOut(), func(_ *probe.Attempt, f *event.Flow) bool {
-			return f.SYN.At >= claim.At && !f.SYNDstMAC.IsZero() && f.SYNDstMAC != own.mac
+		other := claims[0].SenderMAC
+		used := joined(c.Failed(), func(_ *probe.Attempt, f *event.Flow) bool {
+			return f.SYNDstMAC == other && f.SYN.Seen()
 		})
-		if len(after) == 0 {
-			v.Satisfied = false
+		f := Fact{Claim: fmt.Sprintf("%s claimed %s by ARP; the pod's own MAC is another one.", other, ip), At: claims[0].At, N: len(claims)}
+		for _, k := range claims {
+			f.Refs = cite(append(f.Refs, k.Ref)...)
 		}
-		v.Need(GroupNodePcap, WeightState, flowFact("SYNs went to the other MAC after that.", after))
-		for _, ch := range c.SandboxChanges() {
-			if d := ch.newAt.Sub(claim.At); d < 10*time.Second && d > -10*time.Second {
-				v.Con(GroupRuntime, WeightDirect, Fact{Claim: "The pod got a new sandbox at that moment.", At: ch.newAt, Refs: cite(ch.new.Refs...), N: 1})
-			}
+		v.Need(GroupARP, 0.60, f)
+		v.Satisfied = v.Need(GroupNodePcap, 0.60, flowFact(fmt.Sprintf("%d attempts sent their SYNs to that MAC.", len(used)), used))
+		if alternates(c.Captures.ARPFor(ip, c.First.Add(-2*time.Minute), c.Last), ip) {
+			v.Sup(GroupTiming, WeightState, f.Say("The claims for the IP alternate between two MACs."))
+		}
+		answered := joined(used, func(_ *probe.Attempt, f *event.Flow) bool {
+			return (f.SYNACK.Seen() || f.ServerRST.Seen()) && f.AnswerMAC == other
+		})
+		v.Con(GroupNodePcap, WeightSoft, flowFact("A stack behind that MAC answers: it owns the IP, it does not only announce it.", answered))
+		if change := c.sandboxNear(claims[0].At); change.OK() {
+			v.Con(GroupRuntime, WeightDirect, change)
 		}
 		v.Limit(0.85, "packets of the node")
 		v.Ask(MissL2Tables)
@@ -55,43 +63,77 @@ func evalARPConflict(c *Case) (v Verdict) {
 	return v
 }
 
-// foreignClaim finds an ARP frame that claims the IP for a MAC which the pod does
-// not use, while the pod holds the IP; own is the pod's MAC.
-func (c *Case) foreignClaim(ip netip.Addr) (claim Fact, own macUse) {
-	p := c.Pod()
-	if p == nil {
-		return Fact{}, own
+// claims returns the frames around the failures that claim an IP of the
+// incident's pods for a MAC the pod never used, and which nobody asked for:
+// announcements, and replies from another MAC than the usual one.
+func (c *Case) claims(ip netip.Addr) []capture.ARPSeen {
+	own := c.ownMACs(ip)
+	if len(own) == 0 {
+		return nil
 	}
-	for _, m := range c.podMACs(p, ip) {
-		// The MAC that serves connections is the pod's; an announcer has none of these.
-		if c.serves(ip, m.mac) {
-			own = m
-			break
-		}
-	}
-	if own.mac.IsZero() {
-		return Fact{}, own
-	}
-	for _, a := range c.Captures.ARPFor(ip, c.First.Add(-time.Minute), c.Last) {
-		unasked := a.Op == event.ARPAnnounce || a.Op == event.ARPReply
-		if a.SenderIP == ip && unasked && a.SenderMAC != own.mac && !a.SenderMAC.IsZero() && a.At > own.first && !a.Router {
-			claim.add(fmt.Sprintf("An ARP frame claims %s for %s.", ip, a.SenderMAC), a.At, a.Ref)
-		}
-	}
-	return claim, own
-}
-
-// serves reports whether the MAC completed a handshake for the IP.
-func (c *Case) serves(ip netip.Addr, mac event.MAC) bool {
-	for _, s := range c.servers() {
-		if s.Addr() != ip {
+	var out []capture.ARPSeen
+	for _, a := range c.Captures.ARPFor(ip, c.First.Add(-2*time.Minute), c.Last) {
+		if a.SenderIP != ip || a.SenderMAC.IsZero() || slices.Contains(own, a.SenderMAC) || a.Capture.Inside() || a.Router {
 			continue
 		}
-		for _, k := range c.Captures.To(s) {
-			if f := k.Seen().Flow; f.SYNACK.Seen() && f.AnswerMAC == mac {
-				return true
+		if (a.Op == event.ARPAnnounce || a.Op == event.ARPReply) && (len(out) == 0 || out[0].SenderMAC == a.SenderMAC) {
+			out = append(out, a)
+		}
+	}
+	return out
+}
+
+// ownMACs are the MACs that surely belong to the pods that held the IP: from the
+// CNI plugin or IPAM, or those that completed handshakes for it.
+func (c *Case) ownMACs(ip netip.Addr) []event.MAC {
+	var out []event.MAC
+	for _, p := range c.Pods {
+		for i := range p.Intervals {
+			if iv := &p.Intervals[i]; iv.IP == ip && !iv.MAC.IsZero() {
+				out = append(out, iv.MAC)
 			}
 		}
 	}
-	return false
+	for _, s := range c.servers() {
+		for _, k := range c.Captures.To(s) {
+			if f := k.Seen().Flow; s.Addr() == ip && f.SYNACK.Seen() && !f.AnswerMAC.IsZero() && !slices.Contains(out, f.AnswerMAC) && c.servedBefore(k) {
+				out = append(out, f.AnswerMAC)
+			}
+		}
+	}
+	return out
+}
+
+// servedBefore reports whether a connection was served before the failures, or
+// after they were over: by the right owner, then.
+func (c *Case) servedBefore(k *capture.Conn) bool {
+	return k.Start() < c.First.Add(-10*time.Second) || c.Recovered != 0 && k.Start() >= c.Recovered
+}
+
+// alternates reports whether claims for the IP change from one MAC to another
+// and back.
+func alternates(as []capture.ARPSeen, ip netip.Addr) bool {
+	var last event.MAC
+	changes := 0
+	for _, a := range as {
+		if a.SenderIP != ip || a.SenderMAC.IsZero() || a.Op == event.ARPProbe {
+			continue
+		}
+		if !last.IsZero() && a.SenderMAC != last {
+			changes++
+		}
+		last = a.SenderMAC
+	}
+	return changes >= 2
+}
+
+// sandboxNear cites a new sandbox of one of the pods at t: then the new MAC is
+// its own.
+func (c *Case) sandboxNear(t event.Nanos) Fact {
+	for _, s := range c.SandboxChanges() {
+		if d := t.Sub(s.newAt); d > -10*time.Second && d < 10*time.Second {
+			return Fact{Claim: "The pod got a new sandbox just then.", At: s.newAt, Refs: cite(s.new.Refs...), N: 1}
+		}
+	}
+	return Fact{}
 }

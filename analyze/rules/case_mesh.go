@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/probe-forensics/probe-forensics/analyze/identity"
 	"github.com/probe-forensics/probe-forensics/analyze/probe"
@@ -36,83 +37,124 @@ func (c *Case) ambient() Fact {
 	return Fact{}
 }
 
-// proxyNotReady cites what says that a pod's proxy was not ready: its status, or
-// its own probes failing in the window. It does not prove that the proxy caused
-// anything.
+// proxyNotReady cites what says that a proxy of the incident's pods was not ready
+// during the failures: its own probe, or its status where the failures go on to
+// the end of the data.
 func (c *Case) proxyNotReady() Fact {
 	f := Fact{}
-	for _, p := range c.Pods {
-		for _, s := range p.Statuses {
-			if isProxy(s.Name) && !s.Ready && s.State != "" {
-				f.add("The proxy container "+s.Name+" is not ready in the pod's status.", p.Last, p.Snapshot)
-			}
+	for _, w := range c.Probes.Workers {
+		if !slices.Contains(c.Pods, w.Pod) || !isProxy(w.Container) || w.Type == event.Liveness {
+			continue
 		}
-		for _, w := range c.Probes.Workers {
-			if w.Pod != p || !isProxy(w.Container) {
-				continue
-			}
-			for _, a := range w.Attempts {
-				if a.Failed() && a.End >= c.First && a.End <= c.Last && len(a.Refs) > 0 {
-					f.add("The proxy's own probe fails in the same time.", a.End, a.Refs[0])
-				}
+		for _, a := range w.Attempts {
+			if a.Failed() && a.End >= c.First.Add(-time.Minute) && a.End <= c.Last.Add(time.Minute) && len(a.Refs) > 0 {
+				f.add("The proxy's own "+w.Type.String()+" probe fails at the same time.", a.End, a.Refs[0])
 			}
 		}
 	}
-	return f
+	if f.OK() || c.Recovered != 0 {
+		return f
+	}
+	return c.proxyStatus(false, "is not ready in the pod's status.")
 }
 
-// proxyReady cites a status in which every proxy of the pods is ready.
+// proxyReady cites what says that the proxies were ready during the failures: a
+// success of their own probe, or their status where the failures go on to the
+// end of the data.
 func (c *Case) proxyReady() Fact {
 	f := Fact{}
+	for _, w := range c.Probes.Workers {
+		if !slices.Contains(c.Pods, w.Pod) || !isProxy(w.Container) || w.Type == event.Liveness {
+			continue
+		}
+		for _, a := range w.Attempts {
+			if a.Outcome == event.OutcomeSucceeded && a.End >= c.First && a.End <= c.Last && len(a.Refs) > 0 {
+				f.add("The proxy's own "+w.Type.String()+" probe passes meanwhile.", a.End, a.Refs[0])
+			}
+		}
+	}
+	if f.OK() || c.Recovered != 0 {
+		return f
+	}
+	return c.proxyStatus(true, "is ready in the pod's status.")
+}
+
+// proxyStatus cites snapshots in which a proxy's readiness is the wanted one.
+func (c *Case) proxyStatus(ready bool, claim string) Fact {
+	f := Fact{}
 	for _, p := range c.Pods {
 		for _, s := range p.Statuses {
-			if !isProxy(s.Name) {
-				continue
+			if isProxy(s.Name) && s.Ready == ready && s.State != "" {
+				f.add("The proxy container "+s.Name+" "+claim, p.Last, p.Snapshot)
 			}
-			if !s.Ready {
-				return Fact{}
-			}
-			f.add("The proxy container "+s.Name+" is ready in the pod's status.", p.Last, p.Snapshot)
 		}
 	}
 	return f
 }
 
-// strictMTLS cites a policy that demands mutual TLS of a pod of the incident.
-// It does not know ports that a policy excepts from it by number elsewhere.
-func (c *Case) strictMTLS() Fact {
+// proxyLog cites lines of a proxy's log with one of the codes.
+func (c *Case) proxyLog(claim string, codes ...string) Fact {
 	f := Fact{}
-	for _, o := range c.Index.Objects {
-		if o.ObjectKind != "PeerAuthentication" || factValue(o.Facts, event.FactMTLSMode) != "STRICT" {
-			continue
-		}
-		selector := factValue(o.Facts, event.FactPodSelector)
-		for _, p := range c.Pods {
-			// A policy without a selector in the mesh's root namespace holds everywhere.
-			root := selector == "" && o.Namespace == "istio-system"
-			if !root && (o.Namespace != p.Namespace || !selects(selector, p)) || c.exceptsPort(o.Facts) {
-				continue
+	for _, p := range c.Pods {
+		for _, l := range p.AppLogs {
+			if slices.Contains(codes, l.Code) && (l.Container == "" || isProxy(l.Container)) {
+				f.add(claim+": "+oneLine(l.Text), l.At, l.Ref)
 			}
-			f.add("PeerAuthentication "+o.Namespace+"/"+o.Name+" demands mutual TLS (STRICT).", o.Created, o.Ref)
 		}
 	}
 	return f
 }
 
-// exceptsPort reports whether a policy exempts the probed port.
-func (c *Case) exceptsPort(facts []event.Fact) bool {
-	for _, x := range facts {
-		port, mode, ok := strings.Cut(x.Value, "=")
-		if x.Key != event.FactPortMTLS || !ok || mode != "DISABLE" && mode != "PERMISSIVE" {
-			continue
-		}
-		for _, s := range c.servers() {
-			if port == strconv.Itoa(int(s.Port())) {
-				return true
+// rootNamespace is where a PeerAuthentication without a selector holds for the
+// whole mesh.
+const rootNamespace = "istio-system"
+
+// strictMTLS cites the PeerAuthentication that demands mutual TLS on a probed
+// port: the narrowest one decides, and it may except a port.
+func (c *Case) strictMTLS() Fact {
+	for _, m := range c.Members {
+		var best *identity.Object
+		scope := -1
+		for i := range c.Index.Objects {
+			o := &c.Index.Objects[i]
+			if s := peerScope(o, m.Worker.Pod); s > scope {
+				best, scope = o, s
 			}
 		}
+		if best != nil && demandsTLS(best, m.Worker.Port) {
+			return Fact{Claim: "PeerAuthentication " + best.Namespace + "/" + best.Name + " demands mutual TLS (STRICT).", At: best.Created, Refs: cite(best.Ref), N: 1}
+		}
 	}
-	return false
+	return Fact{}
+}
+
+// peerScope is how narrowly a PeerAuthentication selects a pod: 2 by labels, 1 by
+// namespace, 0 as the mesh's default, -1 not at all.
+func peerScope(o *identity.Object, p *identity.Pod) int {
+	if o.ObjectKind != "PeerAuthentication" {
+		return -1
+	}
+	selector := factValue(o.Facts, event.FactPodSelector)
+	switch {
+	case o.Namespace == p.Namespace && selector == "":
+		return 1
+	case o.Namespace == p.Namespace && selects(selector, p):
+		return 2
+	case o.Namespace == rootNamespace && selector == "":
+		return 0
+	}
+	return -1
+}
+
+// demandsTLS reports whether a PeerAuthentication demands TLS on the port.
+func demandsTLS(o *identity.Object, port int) bool {
+	mode := factValue(o.Facts, event.FactMTLSMode)
+	for _, f := range o.Facts {
+		if n, m, ok := strings.Cut(f.Value, "="); ok && f.Key == event.FactPortMTLS && n == strconv.Itoa(port) {
+			mode = m
+		}
+	}
+	return mode == "STRICT"
 }
 
 func factValue(facts []event.Fact, key string) string {

@@ -1,5 +1,14 @@
 package rules
 
+import (
+	"strings"
+	"time"
+
+	"github.com/probe-forensics/probe-forensics/analyze/identity"
+	"github.com/probe-forensics/probe-forensics/analyze/incident"
+	"github.com/probe-forensics/probe-forensics/parsers/event"
+)
+
 var _ = register(Rule{
 	ID: "clock-jump", Family: FamilyNode, Tier: 2, Rank: 10,
 	Title:       "clock was stepped",
@@ -15,3 +24,50 @@ var _ = register(Rule{
 	Thresholds:  []Threshold{{"window", 300, "s", "how far from the incident the step may lie"}},
 	Eval:        evalClockJump,
 })
+
+func evalClockJump(c *Case) (v Verdict) {
+	window := c.seconds("clock-jump", "window")
+	if !c.aboutNode() {
+		// Go's timers do not follow the wall clock: a step fails no probe, but it moves
+		// what is read from the log.
+		steps := c.nodeIncidents(incident.StateClockJump, window, window)
+		v.OnlyContributes = true
+		v.Satisfied = v.Need(GroupHost, WeightState, stateFact(steps, incident.StateClockJump))
+		return v
+	}
+	step := c.statesOf(incident.StateClockJump, nil)
+	if !step.OK() {
+		return v
+	}
+	told := c.nodeFacts(0, 0, func(s identity.NodeState) bool {
+		return s.Code == event.NodeTimeChanged && (s.Value != "" || strings.Contains(s.Message, "jump"))
+	}, func(s identity.NodeState) string { return "The time service says: " + oneLine(s.Message) + "." })
+	v.Satisfied = true
+	if !v.Need(GroupHost, WeightLiteral, told) {
+		// systemd notes a step, but not how far.
+		v.Need(GroupHost, WeightState, step)
+	}
+	v.Sup(GroupStatus, WeightState, c.startsAhead())
+	v.Sup(GroupNodePcap, WeightState, stateFact(c.nodeIncidents(incident.StateKubeletSilent, window, window), incident.StateKubeletSilent))
+	v.Limit(0.90, "the time service's own word")
+	v.Ask(MissTimeLog)
+	return v
+}
+
+// startsAhead cites containers that seem to have started after the inputs were
+// collected: the kubelet counts initialDelaySeconds from that time, so they are
+// not probed.
+func (c *Case) startsAhead() Fact {
+	f := Fact{}
+	if c.Index.CollectedAt == 0 {
+		return f
+	}
+	for _, p := range c.Index.Pods {
+		for _, s := range p.Statuses {
+			if p.Node == c.Node && s.State == "running" && s.StartedAt > c.Index.CollectedAt.Add(time.Minute) {
+				f.add("Container "+s.Name+" of "+p.String()+" started in the future, by its status: it is not probed until then.", s.StartedAt, p.Snapshot)
+			}
+		}
+	}
+	return f
+}

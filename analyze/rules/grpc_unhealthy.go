@@ -49,7 +49,7 @@ func grpcReason(output string) string {
 		return "unimplemented"
 	case strings.Contains(output, "did not complete"):
 		return "rpc-timeout"
-	case strings.Contains(output, "NotFound"):
+	case strings.Contains(output, "NotFound"), strings.Contains(output, "SERVICE_UNKNOWN"):
 		return "wrong-service"
 	default:
 		return "not-serving"

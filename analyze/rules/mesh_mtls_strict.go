@@ -1,6 +1,10 @@
 package rules
 
 import (
+	"fmt"
+	"slices"
+	"time"
+
 	"github.com/probe-forensics/probe-forensics/analyze/probe"
 	"github.com/probe-forensics/probe-forensics/parsers/event"
 )
@@ -22,27 +26,58 @@ var _ = register(Rule{
 })
 
 func evalMeshMTLS(c *Case) (v Verdict) {
-	var plain []*probe.Attempt
-	for _, a := range c.OfClass(probe.ClassReset, probe.ClassEOF) {
-		if !rewritten(a.Worker) && a.Worker.Handler != "tcp" {
-			plain = append(plain, a)
-		}
-	}
-	if len(plain) == 0 || c.Share(plain) < 0.5 || c.ambient().OK() {
+	cut := slices.DeleteFunc(c.OfClass(probe.ClassReset, probe.ClassEOF), func(a *probe.Attempt) bool {
+		return a.Worker.Handler == "tcp" || isProxy(a.Worker.Container)
+	})
+	if len(cut) == 0 || c.Share(cut) < 0.5 {
 		return v
 	}
-	v.Need(GroupKubelet, WeightState, factOf("Plain probes that the mesh did not rewrite are reset or closed right after the request.", plain))
-	v.Sup(GroupSpec, WeightSmell, c.Mesh())
+	if again := slices.DeleteFunc(slices.Clone(cut), func(a *probe.Attempt) bool { return !rewritten(a.Worker) }); len(again) > 0 {
+		v.Con(GroupSpec, WeightDirect, factOf("The probe was rewritten to the proxy's agent: it is not refused for being plain.", again))
+	}
+	v.Need(GroupKubelet, WeightState, factOf(fmt.Sprintf("%d plain requests were cut without an answer.", len(cut)), cut))
 	strict := c.strictMTLS()
-	v.Satisfied = v.Need(GroupAPI, 0.60, strict)
+	log := c.proxyLog("The proxy's log says", "mtls-refused")
+	v.Satisfied = strict.OK() || log.OK()
+	v.Need(GroupSpec, 0.60, strict)
 	v.Limit(0.80, "objects and kubelet log")
-	if cut := joined(plain, func(a *probe.Attempt, f *event.Flow) bool { return f.Request.Seen() && cutOff(a, f) }); len(cut) > 0 {
-		v.Sup(GroupNodePcap, WeightState, flowFact("The capture shows the request and then the close, without any payload.", cut))
-		v.Cap, v.CapWhy = 0.92, "objects and a capture"
+	if v.Need(GroupAppLog, WeightLiteral, log) {
+		v.Cap, v.CapWhy = 0.92, "the proxy's log"
+	}
+	quick := joined(cut, func(_ *probe.Attempt, f *event.Flow) bool {
+		end := f.ServerRST
+		if !end.Seen() {
+			end = f.ServerFIN
+		}
+		return f.Request.Seen() && !f.Response.Seen() && end.Seen() && end.At.Sub(f.Request.At) < 100*time.Millisecond
+	})
+	if v.Sup(GroupNodePcap, WeightState, flowFact("The capture shows the request and the cut right behind it, with no byte of an answer.", quick)) {
+		v.Cap, v.CapWhy = 0.92, "a capture"
+	}
+	v.Sup(GroupTiming, WeightStateLoose, c.tcpPasses())
+	if mode := c.ambient(); mode.OK() {
+		v.Con(GroupSpec, WeightDirect, mode)
 	}
 	if !strict.OK() {
 		v.Ask(MissPolicies)
 	}
 	v.Ask(MissProxyLog)
 	return v
+}
+
+// tcpPasses cites successes of plain TCP probes of the failing pods in the
+// window: a handshake alone is let through.
+func (c *Case) tcpPasses() Fact {
+	f := Fact{}
+	for _, w := range c.Probes.Workers {
+		if !slices.Contains(c.Pods, w.Pod) || w.Handler != "tcp" {
+			continue
+		}
+		for _, a := range w.Attempts {
+			if a.Outcome == event.OutcomeSucceeded && a.End >= c.First && a.End <= c.Last && len(a.Refs) > 0 {
+				f.add("A TCP probe of the same pod passes meanwhile.", a.End, a.Refs[0])
+			}
+		}
+	}
+	return f
 }

@@ -1,6 +1,8 @@
 package rules
 
 import (
+	"fmt"
+
 	"github.com/probe-forensics/probe-forensics/analyze/probe"
 )
 
@@ -21,22 +23,30 @@ var _ = register(Rule{
 })
 
 func evalMeshRewrite(c *Case) (v Verdict) {
-	var through []*probe.Attempt
+	var answered []*probe.Attempt
 	for _, a := range c.Failed() {
-		if rewritten(a.Worker) && !isProxy(a.Worker.Container) {
-			through = append(through, a)
+		if rewritten(a.Worker) && !isProxy(a.Worker.Container) && (a.Class == probe.ClassStatus || a.Class == probe.ClassRefused) {
+			answered = append(answered, a)
 		}
 	}
-	if len(through) == 0 || c.Share(through) < 0.5 {
+	if len(answered) == 0 || c.Share(answered) < 0.5 {
 		return v
 	}
-	v.Need(GroupKubelet, WeightState, factOf("The probe was rewritten to the mesh's agent and fails there: "+oneLine(through[0].Output), through))
-	v.Satisfied = v.Need(GroupStatus, WeightStateLoose, c.proxyReady())
-	if c.NeverAnswered() {
-		v.Sup(GroupTiming, WeightStateLoose, factOf("The rewritten probe never passed.", through))
+	unready := c.proxyNotReady()
+	ready := c.proxyReady()
+	v.Need(GroupKubelet, WeightState, factOf(fmt.Sprintf("%d attempts of a rewritten probe were answered with an error by the proxy's agent.", len(answered)), answered))
+	v.Satisfied = v.Need(GroupStatus, WeightState, ready)
+	v.Limit(0.70, "objects and kubelet log")
+	if v.Sup(GroupAppLog, WeightLiteral, c.proxyLog("The agent's log says", "agent-probe")) {
+		v.Satisfied = true
+		v.Cap, v.CapWhy = 0.85, "the agent's log"
+	} else {
+		v.Ask(MissProxyLog)
 	}
-	v.Con(GroupStatus, WeightDirect, c.proxyNotReady())
-	v.Limit(0.70, "the agent's own message is missing")
-	v.Ask(MissProxyLog, MissPodObjects)
+	if c.NeverAnswered() {
+		v.Sup(GroupTiming, WeightStateLoose, factOf("The rewritten probe never passed.", answered))
+	}
+	v.Con(GroupStatus, WeightDirect, unready)
+	v.Ask(MissListeners)
 	return v
 }

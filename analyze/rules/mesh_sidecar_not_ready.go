@@ -24,6 +24,7 @@ func evalMeshSidecar(c *Case) (v Verdict) {
 	var own, through []*probe.Attempt
 	for _, a := range c.Failed() {
 		switch {
+		case !proxyAnswer(a):
 		case isProxy(a.Worker.Container):
 			own = append(own, a)
 		case rewritten(a.Worker):
@@ -45,10 +46,22 @@ func evalMeshSidecar(c *Case) (v Verdict) {
 	}
 	v.Sup(GroupStatus, WeightStateLoose, c.proxyNotReady())
 	v.Limit(0.80, "log and objects")
-	if f := c.appLog("The proxy's log says why", "envoy-not-ready"); f.OK() {
+	if f := c.proxyLog("The proxy's log says why", "envoy-not-ready"); f.OK() {
 		v.Sup(GroupAppLog, WeightTwoPoints, f)
 		v.Cap, v.CapWhy = 0.92, "the proxy's log"
 	}
 	v.Ask(MissProxyLog)
 	return v
+}
+
+// proxyAnswer reports whether a failed attempt looks like a proxy that is there
+// but not ready, or not there yet: 5xx, a refusal, or a connection cut.
+func proxyAnswer(a *probe.Attempt) bool {
+	switch a.Class {
+	case probe.ClassStatus:
+		return a.Status >= 500
+	case probe.ClassRefused, probe.ClassEOF, probe.ClassReset:
+		return true
+	}
+	return false
 }

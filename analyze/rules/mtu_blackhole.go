@@ -46,6 +46,7 @@ func evalMTUBlackhole(c *Case) (v Verdict) {
 	v.Need(GroupARP, WeightTwoPoints, flowFact("An ICMP error says that the packet is too big for the path.", needed))
 	v.Satisfied = len(repeated) >= 2 || len(needed) > 0
 	v.Sup(GroupKubelet, WeightClass, factOf("The error is about headers or body, not about the connection.", body))
+	v.Sup(GroupTiming, WeightStateLoose, c.tcpPasses())
 	if small := joined(c.Failed(), func(_ *probe.Attempt, f *event.Flow) bool {
 		return f.ServerRetrans > 0 && float64(f.MaxServerSegment) < full/2
 	}); len(small) > 0 {

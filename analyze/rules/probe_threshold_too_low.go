@@ -1,10 +1,10 @@
 package rules
 
 import (
+	"slices"
 	"time"
 
-	"github.com/probe-forensics/probe-forensics/analyze/identity"
-	"github.com/probe-forensics/probe-forensics/analyze/incident"
+	"github.com/probe-forensics/probe-forensics/analyze/probe"
 	"github.com/probe-forensics/probe-forensics/parsers/event"
 )
 
@@ -24,59 +24,85 @@ var _ = register(Rule{
 })
 
 func evalThresholdTooLow(c *Case) (v Verdict) {
+	var hits []*probe.Attempt
+	var spec Fact
+	var changes, next Fact
+	shown := false
 	for _, m := range c.Members {
-		w := m.Worker
-		if w.Spec == nil || w.Spec.Failure != 1 || len(m.Failed) == 0 {
+		s := m.Worker.Spec
+		if s == nil || s.Failure != 1 {
 			continue
 		}
-		crossed := c.crossings(m)
-		if len(crossed) == 0 || !c.recoversAtOnce(m) {
-			continue
+		for i, a := range m.Worker.Attempts {
+			if !slices.Contains(m.Failed, a) || a.Outcome != event.OutcomeFailed {
+				continue
+			}
+			change := c.changedBy(a)
+			after := c.servedAfter(m.Worker, i)
+			if !change.OK() || !after.OK() {
+				continue
+			}
+			hits = append(hits, a)
+			shown = shown || a.Conn != nil || literalClass(a.Class)
+			spec = Fact{Claim: "failureThreshold of the " + s.Type.String() + " probe is 1.", Refs: cite(m.Worker.Pod.Snapshot), N: 1}
+			changes.add(change.Claim, change.At, change.Refs[0])
+			next.add(after.Claim, after.At, after.Refs[0])
 		}
-		v.Satisfied = v.Need(GroupSpec, WeightState, Fact{Claim: "failureThreshold is 1.", Refs: cite(w.Pod.Snapshot), N: 1})
-		v.Need(GroupKubelet, WeightState, Fact{Claim: "A single failed attempt changed the pod's state, and the next one succeeded.", At: crossed[0].At, Refs: readyRefs(crossed), N: len(crossed)})
-		if len(crossed) >= 2 {
-			v.Sup(GroupTiming, 0.2, Fact{Claim: "It happened several times.", At: crossed[1].At, Refs: readyRefs(crossed), N: len(crossed)})
-		}
-		v.Limit(0.80, "why the single attempts failed is another question")
-		// What made the attempt fail matters more wherever a rule knows it.
-		v.OnlyContributes = true
 	}
+	if len(hits) == 0 {
+		return v
+	}
+	v.Satisfied = v.Need(GroupSpec, WeightState, spec)
+	v.Need(GroupKubelet, WeightState, changes)
+	v.Need(GroupTiming, WeightState, next)
+	if c.Share(hits) < 0.5 {
+		v.Con(GroupTiming, WeightDirect, factOf("Several attempts in a row failed.", c.Failed()))
+	}
+	// Where the fault itself is known, the threshold only made it visible.
+	v.OnlyContributes = shown
+	v.Limit(0.80, "kubelet log and objects")
+	v.Ask(MissNodeCapture)
 	return v
 }
 
-// crossings are the changes to "not ready" or "unhealthy" right after a failure
-// of the member.
-func (c *Case) crossings(m incident.Member) []identity.ReadyChange {
-	var out []identity.ReadyChange
-	for _, r := range m.Worker.Pod.Ready {
-		if r.Probe != m.Worker.Type || r.Status == "ready" || r.Status == "started" {
-			continue
-		}
-		for _, a := range m.Failed {
-			if d := r.At.Sub(a.End); d > -time.Second && d < 2*time.Second {
-				out = append(out, r)
-				break
-			}
-		}
-	}
-	return out
+// literalClass reports whether an error text names its own cause.
+func literalClass(k probe.Class) bool {
+	return !k.Timeout() && k != probe.ClassRefused && k != probe.ClassNoRoute && k != probe.ClassOther && k != probe.ClassNone
 }
 
-// recoversAtOnce reports whether no two attempts of the member failed in a row.
-func (c *Case) recoversAtOnce(m incident.Member) bool {
-	for i, a := range m.Worker.Attempts[:max(len(m.Worker.Attempts)-1, 0)] {
-		if a.Failed() && m.Worker.Attempts[i+1].Failed() {
-			return false
+// changedBy cites the change of state that the kubelet made right at an attempt.
+func (c *Case) changedBy(a *probe.Attempt) Fact {
+	near := func(t event.Nanos) bool { return t >= a.End.Add(-100*time.Millisecond) && t.Sub(a.End) < 2*time.Second }
+	for _, r := range a.Worker.Pod.Ready {
+		if r.Probe == a.Worker.Type && r.Status != "ready" && r.Status != "started" && near(r.At) {
+			return Fact{Claim: "One failed attempt changed the state of the " + r.Probe.String() + " probe.", At: r.At, Refs: cite(r.Ref), N: 1}
 		}
 	}
-	return len(m.Worker.Attempts) > len(m.Failed)
+	for _, r := range a.Worker.Pod.Runs {
+		if r.KilledBy == a.Worker.Type && near(r.KilledAt) && len(r.KillRefs) > 0 {
+			return Fact{Claim: "The kubelet ended the container after one failed attempt.", At: r.KilledAt, Refs: cite(r.KillRefs...), N: 1}
+		}
+	}
+	return Fact{}
 }
 
-func readyRefs(rs []identity.ReadyChange) []event.Ref {
-	var refs []event.Ref
-	for _, r := range rs {
-		refs = append(refs, r.Ref)
+// servedAfter cites the success that follows the i-th attempt of a worker at
+// once, or the kubelet's word for it.
+func (c *Case) servedAfter(w *probe.Worker, i int) Fact {
+	a := w.Attempts[i]
+	if i+1 < len(w.Attempts) {
+		b := w.Attempts[i+1]
+		if b.Outcome == event.OutcomeSucceeded && len(b.Refs) > 0 {
+			return Fact{Claim: "The next attempt succeeded.", At: b.End, Refs: cite(b.Refs[0]), N: 1}
+		}
+		if b.Failed() && w.Period > 0 && b.End.Sub(a.End) < 2*w.Period {
+			return Fact{}
+		}
 	}
-	return cite(refs...)
+	for _, r := range w.Pod.Ready {
+		if r.Probe == w.Type && r.Status == "ready" && r.At > a.End && (w.Period == 0 || r.At.Sub(a.End) < 2*w.Period+time.Second) {
+			return Fact{Claim: "The next attempt succeeded: the kubelet held the probe for passed again.", At: r.At, Refs: cite(r.Ref), N: 1}
+		}
+	}
+	return Fact{}
 }

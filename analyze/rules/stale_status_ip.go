@@ -1,9 +1,10 @@
 package rules
 
 import (
-	"cmp"
 	"fmt"
+	"time"
 
+	"github.com/probe-forensics/probe-forensics/analyze/identity"
 	"github.com/probe-forensics/probe-forensics/analyze/probe"
 	"github.com/probe-forensics/probe-forensics/parsers/event"
 )
@@ -28,46 +29,91 @@ var _ = register(Rule{
 })
 
 func evalStaleStatusIP(c *Case) (v Verdict) {
-	window := c.seconds("stale-status-ip", "healthy-window")
+	healthy := c.seconds("stale-status-ip", "healthy-window")
+	var stale []*probe.Attempt
+	var change sandboxChange
+	late := false
 	for _, s := range c.SandboxChanges() {
 		if !s.oldIP.IsValid() || !s.newIP.IsValid() || s.oldIP == s.newIP || s.oldIP.Is4() != s.newIP.Is4() {
 			continue
 		}
-		var old []*probe.Attempt
-		long := false
-		for _, a := range c.Failed() {
-			began := cmp.Or(a.Start, a.End)
-			if a.Worker.Pod != s.pod || a.Server().Addr() != s.oldIP || began < s.newAt {
-				continue
-			}
-			if s.pod.RunAt(a.Worker.Container, began) == nil && len(s.pod.Runs) > 0 {
-				continue // no container ran: the worker does not probe then
-			}
-			old = append(old, a)
-			long = long || began.Sub(s.newAt) > window
-		}
-		if len(old) == 0 {
-			continue
-		}
-		claim := fmt.Sprintf("%d attempts went to %s after the new sandbox with %s was ready.", len(old), s.oldIP, s.newIP)
-		v.Satisfied = v.Need(GroupKubelet, 0.55, factOf(claim, old))
-		v.Sup(GroupRuntime, WeightStateLoose, Fact{Claim: "The new sandbox was ready before.", At: s.newAt, Refs: cite(s.new.Refs...), N: 1})
-		v.Limit(0.55, "the kubelet's outputs alone")
-		if c.sandboxNamedByRuntime(s) {
-			v.Cap, v.CapWhy = 0.85, "the runtime's log dates the new sandbox"
-		}
-		if seen := joined(old, func(*probe.Attempt, *event.Flow) bool { return true }); len(seen) > 0 {
-			v.Sup(GroupNodePcap, WeightState, flowFact("The SYNs to the old IP are in the capture.", seen))
-		}
-		if long {
-			if stall := c.nodeState(event.NodePLEGUnhealthy, event.NodeHousekeepingSlow); stall.OK() {
-				v.Sup(GroupTiming, WeightStateLoose, stall)
-			} else {
-				v.Con(GroupTiming, WeightSoft, factOf("The old IP was used for longer than a healthy kubelet takes to notice.", old))
+		for _, m := range c.Members {
+			for _, a := range m.Failed {
+				began := c.firstSent(a)
+				if m.Worker.Pod != s.pod || !a.Addr.IsValid() || a.Addr.Addr() != s.oldIP || began < s.newAt {
+					continue
+				}
+				if m.Worker.Pod.RunAt(m.Worker.Container, began) == nil && len(m.Worker.Pod.Runs) > 0 {
+					continue // no container ran: the worker does not probe then
+				}
+				stale = append(stale, a)
+				change = s
+				late = late || began.Sub(s.newAt) > healthy
 			}
 		}
-		v.Ask(MissKubeletV4, MissAudit, MissSandbox)
+	}
+	if len(stale) == 0 {
 		return v
 	}
+	v.Satisfied = v.Need(GroupKubelet, WeightState, factOf(fmt.Sprintf("%d attempts went to %s after the new sandbox with %s was there.", len(stale), change.oldIP, change.newIP), stale))
+	v.Need(GroupRuntime, WeightState, Fact{Claim: "The new sandbox was made before those attempts began.", At: change.newAt, Refs: cite(change.new.Refs...), N: 1})
+	if at, ref := c.patched(change); at != 0 && at > stale[len(stale)-1].Start {
+		v.Sup(GroupAPI, WeightState, Fact{Claim: "The status with the new IP was written only after them.", At: at, Refs: cite(ref), N: 1})
+	}
+	v.Sup(GroupNodePcap, WeightState, flowFact("Their SYNs to the old IP are in the capture.", joined(stale, silentOrRefused)))
+	blocked := c.nodeFacts(time.Minute, 0, hasCode(event.NodePLEGUnhealthy, event.NodeHousekeepingSlow),
+		func(identity.NodeState) string { return "The kubelet's sync loop was slow." })
+	v.Sup(GroupTiming, WeightStateLoose, blocked)
+	if late && !blocked.OK() {
+		v.Con(GroupTiming, WeightSoft, factOf("A healthy kubelet knows the new IP sooner.", stale))
+	}
+	for _, m := range c.Members {
+		if m.Worker.Spec != nil && m.Worker.Spec.Host != "" {
+			v.Con(GroupSpec, WeightDirect, Fact{Claim: "The probe sets host to " + m.Worker.Spec.Host + ": it does not follow the pod's IP.", Refs: cite(m.Worker.Pod.Snapshot), N: 1})
+			break
+		}
+	}
+	if c.Share(stale) < 0.3 {
+		v.OnlyContributes = true
+	}
+	runtime := c.sandboxNamedByRuntime(change)
+	switch {
+	case runtime && c.HasNodeCapture():
+		v.Limit(0.90, "kubelet and runtime log with a capture of the node")
+	case runtime, c.hasFormat("kube-audit"):
+		v.Limit(0.85, "kubelet log with the runtime's or the API's times")
+	default:
+		v.Limit(0.55, "kubelet log alone")
+		v.Ask(MissRuntimeLog, MissKubeletV4)
+	}
 	return v
+}
+
+// firstSent is when an attempt began: its SYN where one was seen.
+func (c *Case) firstSent(a *probe.Attempt) event.Nanos {
+	if a.Conn != nil {
+		return a.Conn.Start()
+	}
+	return a.Start
+}
+
+func silentOrRefused(a *probe.Attempt, f *event.Flow) bool {
+	return silent(a, f) || f.ICMP.Seen() || f.ServerRST.Seen() && !f.SYNACK.Seen()
+}
+
+// patched is when a status with the IP of the new sandbox was first written, zero
+// when no input tells.
+func (c *Case) patched(s sandboxChange) (event.Nanos, event.Ref) {
+	for i := range s.pod.Intervals {
+		iv := &s.pod.Intervals[i]
+		if iv.IP != s.newIP || iv.Sandbox != s.new.ID {
+			continue
+		}
+		for _, src := range iv.Sources {
+			if (src.Kind == "audit" || src.Kind == "status-patch") && src.At != 0 {
+				return src.At, src.Ref
+			}
+		}
+	}
+	return 0, event.Ref{}
 }

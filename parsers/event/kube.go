@@ -316,7 +316,8 @@ type HostFact struct {
 
 // AppLog is one line of a container's log that bears on probes: Code is
 // "bind-in-use", "listening", "starting", "probe-request", "envoy-not-ready",
-// "panic", "fatal", "oom".
+// "agent-probe" (a mesh's agent could not reach the application), "mtls-refused"
+// (a mesh's proxy refused plain text), "panic", "fatal", "oom".
 type AppLog struct {
 	Pod       PodRef
 	Container string

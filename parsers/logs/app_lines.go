@@ -20,6 +20,8 @@ var appRules = []appRule{
 	{code: "bind-in-use", words: []string{"ddress already in use", "EADDRINUSE", "ort is already allocated", "nly one usage of each socket address"}, most: 200},
 	{code: "oom", words: []string{"OutOfMemoryError", "ut of memory", "cannot allocate memory", "OOMKilled"}, most: 200},
 	{code: "envoy-not-ready", words: []string{"nvoy proxy is NOT ready", "nvoy is not ready", "onfig not received from XDS server", "onfig not fully received from XDS server"}, most: 500},
+	{code: "agent-probe", words: []string{"equest to probe app failed"}, most: 200},
+	{code: "mtls-refused", words: []string{"filter_chain_not_found", "TLS_error:|268435612"}, most: 200},
 	{code: "probe-request", words: []string{"kube-probe/"}},
 	{code: "panic", words: []string{"panic: ", "PANIC:", "panicked at", "Traceback (most recent call last)", "Unhandled exception", "Uncaught Exception", "core dumped"}, most: 200},
 	{code: "fatal", words: []string{"fatal error", "FATAL", "Fatal error", "level=fatal", `"level":"fatal"`, "[emerg]"}, most: 200},
