@@ -7,18 +7,17 @@ import (
 )
 
 // readCalico reads the lines of Calico's CNI and IPAM plugins; text begins with
-// "file.go 284: ".
+// "file.go 284: ". The pid before it is that of a short-lived plugin and says
+// nothing about the writer of the record.
 //
 //	Calico CNI IPAM assigned addresses IPv4=[10.1.2.3/26] IPv6=[] ContainerID="SB" …
 //	Calico CNI using IPs: [10.1.2.3/32] ContainerID="SB" Namespace="NS" Pod="P" …
 //	Releasing IP address … ContainerID="SB"
-func readCalico(s *session, h *hostState, r *record, st event.Stamp, pid int32, text []byte) {
+func readCalico(s *session, h *hostState, r *record, st event.Stamp, text []byte) {
 	_, text, ok := bytes.Cut(text, []byte(": "))
 	if !ok {
 		return
 	}
-	// Calico's plugin is short-lived: its pid says nothing about the record's writer.
-	_ = pid
 	switch {
 	case hasText(text, "Calico CNI using IPs: ", &text):
 		s.calicoIPs(h, r, st, text, "")

@@ -28,10 +28,8 @@ func readStampedCNI(s *session, h *hostState, r *record) bool {
 	}
 	st = h.completeZone(st, r.stamp)
 	if len(rest) > 0 && rest[0] == '[' {
-		pid, text, ok := cutByte(rest[1:], ']')
-		if ok {
-			n, _ := allDigits(pid)
-			readCalico(s, h, r, st, int32(min(n, 1<<31-1)), skipBlanks(text))
+		if _, text, ok := cutByte(rest[1:], ']'); ok {
+			readCalico(s, h, r, st, skipBlanks(text))
 		}
 		return true
 	}

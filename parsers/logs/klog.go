@@ -11,9 +11,8 @@ import (
 // klogLine is a klog header taken apart: "Lmmdd hh:mm:ss.uuuuuu pid file:line] ".
 // The header has neither year nor zone; the wall clock is that of the process.
 type klogLine struct {
-	severity byte
-	when     wall
-	pid      int32
+	when wall
+	pid  int32
 	// text is the constant message of a structured line, without its quotes; nil
 	// for free text. rest is what follows it: the keys, or all of the free text.
 	text, rest []byte
@@ -43,7 +42,6 @@ func parseKlog(b []byte, k *klogLine) bool {
 	default:
 		return false
 	}
-	k.severity = b[0]
 	k.when.month, k.when.day = two(b[1:]), two(b[3:])
 	rest, _, ok := clockTime(b[6:], &k.when)
 	if !ok || !k.when.valid() {

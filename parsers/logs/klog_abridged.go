@@ -17,7 +17,7 @@ func readAbridged(s *session, h *hostState, r *record) bool {
 		return false
 	}
 	k := &s.klog
-	k.severity, k.pid = 'I', r.pid
+	k.pid = r.pid
 	k.splitText(r.msg[i+1:])
 	k.stamp = r.stamp
 	s.readKlogMessage(h, r, k)

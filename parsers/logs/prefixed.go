@@ -27,8 +27,7 @@ type prefixForm struct {
 // prefixForms are all forms, for lines that are not in the form of their file.
 var prefixForms []prefixForm
 
-// registerPrefixed registers a Format made of a prefixForm. bonus is added to
-// the score of a head in which the form fits.
+// registerPrefixed registers a Format made of a prefixForm.
 func registerPrefixed(p prefixForm, doc string, detect func(head []byte, path string) int) struct{} {
 	prefixForms = append(prefixForms, p)
 	return register(Format{Name: p.name, Doc: doc, Detect: detect,

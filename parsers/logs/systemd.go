@@ -64,6 +64,11 @@ func (s *session) unitLine(h *hostState, r *record) {
 		return
 	}
 	lower := bytes.ToLower(r.msg)
+	// Every container has a scope named after the runtime, and every volume a mount
+	// under the kubelet's directory.
+	if bytes.Contains(lower, []byte(".scope")) || bytes.Contains(lower, []byte("mount")) {
+		return
+	}
 	for _, u := range unitNames {
 		if !bytes.Contains(lower, []byte(u.word)) {
 			continue
