@@ -42,7 +42,7 @@ func render(t *testing.T, res *model.Result, o Options, formats ...string) *Memo
 func TestGoldenFiles(t *testing.T) {
 	for name, res := range map[string]*model.Result{"incidents": sample.Result(), "healthy": sample.Healthy(), "empty": sample.Empty()} {
 		t.Run(name, func(t *testing.T) {
-			m := render(t, res, Options{}, "json", "md", "html")
+			m := render(t, res, Options{}, "json", "md", "html", "sarif", "junit", "timesketch")
 			for _, f := range m.Written() {
 				golden(t, name+"/"+f.Name, m.File(f.Name))
 			}

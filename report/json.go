@@ -20,11 +20,15 @@ func renderJSON(_ context.Context, res *model.Result, out Output, _ Options) err
 // when empty. Control and format characters of quoted text stand as \u escapes,
 // so that showing the file at a terminal is harmless.
 func WriteJSON(w io.Writer, res *model.Result) error {
+	return encodeJSON(w, complete(res))
+}
+
+func encodeJSON(w io.Writer, v any) error {
 	var buf bytes.Buffer
 	enc := json.NewEncoder(&buf)
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", "  ")
-	if err := enc.Encode(complete(res)); err != nil {
+	if err := enc.Encode(v); err != nil {
 		return err
 	}
 	_, err := w.Write(escape.JSON(buf.Bytes()))
