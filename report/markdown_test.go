@@ -19,12 +19,12 @@ func large() *model.Result {
 	res := sample.Result()
 	one := res.Incidents[0]
 	res.Incidents = nil
-	for i := range 60 {
+	for i := range 40 {
 		in := one
 		in.ID = fmt.Sprintf("inc-%04d", i)
 		in.FailedAttempts = 4000 - i
 		in.Evidence = nil
-		for range 50 {
+		for range 12 {
 			in.Evidence = append(in.Evidence, one.Evidence...)
 		}
 		in.Subjects = nil

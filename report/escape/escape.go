@@ -140,8 +140,9 @@ func ASCII(p Plain) Plain {
 }
 
 // JSON replaces the invisible characters of encoded JSON by its own \u escapes,
-// so that showing a JSON file at a terminal is harmless. JSON has such
-// characters inside strings only.
+// so that showing a JSON file at a terminal is harmless, and the replacement
+// character, which encoding/json writes both ways. JSON has such characters
+// inside strings only.
 func JSON(b []byte) []byte {
 	clean := true
 	for _, c := range b {
@@ -157,7 +158,7 @@ func JSON(b []byte) []byte {
 	for i := 0; i < len(b); {
 		r, n := utf8.DecodeRune(b[i:])
 		switch {
-		case r < 0x7f || shown(r):
+		case r < 0x7f || shown(r) && r != utf8.RuneError:
 			out = append(out, b[i:i+n]...)
 		case r >= 0x10000:
 			r -= 0x10000
