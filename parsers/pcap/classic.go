@@ -67,46 +67,48 @@ func openClassic(w *window, cap *event.CaptureInfo, rep report) (*classicFile, e
 	return f, nil
 }
 
-func (f *classicFile) precision() time.Duration { return time.Duration(f.scale) }
-
 func (f *classicFile) next(rec *Record) error {
-	h := f.w.peek(f.header)
-	if len(h) < f.header {
-		return f.end(len(h), f.header, "header")
+	for {
+		h := f.w.peek(f.header)
+		if len(h) < f.header {
+			return f.end(len(h), f.header, "header")
+		}
+		var sec, frac, n, wire uint32
+		if f.big {
+			sec, frac = binary.BigEndian.Uint32(h), binary.BigEndian.Uint32(h[4:])
+			n, wire = binary.BigEndian.Uint32(h[8:]), binary.BigEndian.Uint32(h[12:])
+		} else {
+			sec, frac = binary.LittleEndian.Uint32(h), binary.LittleEndian.Uint32(h[4:])
+			n, wire = binary.LittleEndian.Uint32(h[8:]), binary.LittleEndian.Uint32(h[12:])
+		}
+		if f.swapped && n > wire {
+			n, wire = wire, n
+		}
+		if n > f.limit() {
+			if err := f.resync(fmt.Sprintf("captured length %d is impossible", n)); err != nil {
+				return err
+			}
+			continue
+		}
+		rec.Offset = f.w.offset()
+		b := f.w.peek(f.header + int(n))
+		f.frame++
+		rec.Frame = f.frame
+		if len(b) < f.header+int(n) {
+			return f.end(len(b), f.header+int(n), "packet")
+		}
+		rec.At = event.Nanos(sec)*1e9 + event.Nanos(frac)*f.scale
+		rec.Precision = time.Duration(f.scale)
+		rec.Length, rec.Link = wire, f.link
+		rec.Data = b[f.header:]
+		f.lastSec = sec
+		f.w.skip(len(b))
+		if f.fcs != 0 && wire == n {
+			keep := max(0, len(rec.Data)-int(f.fcs))
+			rec.Data, rec.Length = rec.Data[:keep], uint32(keep)
+		}
+		return nil
 	}
-	var sec, frac, n, wire uint32
-	if f.big {
-		sec, frac = binary.BigEndian.Uint32(h), binary.BigEndian.Uint32(h[4:])
-		n, wire = binary.BigEndian.Uint32(h[8:]), binary.BigEndian.Uint32(h[12:])
-	} else {
-		sec, frac = binary.LittleEndian.Uint32(h), binary.LittleEndian.Uint32(h[4:])
-		n, wire = binary.LittleEndian.Uint32(h[8:]), binary.LittleEndian.Uint32(h[12:])
-	}
-	if f.swapped && n > wire {
-		n, wire = wire, n
-	}
-	rec.Offset = f.w.offset()
-	if n > maxCaptured {
-		f.report("bad-record", fmt.Sprintf("captured length %d is impossible: the rest of the file cannot be framed", n), f.frame+1, rec.Offset)
-		return io.EOF
-	}
-	b := f.w.peek(f.header + int(n))
-	f.frame++
-	rec.Frame = f.frame
-	rec.At = event.Nanos(sec)*1e9 + event.Nanos(frac)*f.scale
-	rec.Precision = time.Duration(f.scale)
-	rec.Length, rec.Link = wire, f.link
-	if len(b) < f.header+int(n) {
-		return f.end(len(b), f.header+int(n), "packet")
-	}
-	rec.Data = b[f.header:]
-	f.lastSec = sec
-	f.w.skip(len(b))
-	if f.fcs != 0 && wire == n {
-		keep := max(0, len(rec.Data)-int(f.fcs))
-		rec.Data, rec.Length = rec.Data[:keep], uint32(keep)
-	}
-	return nil
 }
 
 // end reports a file that ends inside a record.

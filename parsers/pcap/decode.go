@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/google/gopacket/layers"
+
 	"github.com/probe-forensics/probe-forensics/parsers/event"
 	"github.com/probe-forensics/probe-forensics/parsers/flow"
 )
@@ -22,6 +24,7 @@ const (
 	etherMPLS  = 0x8847
 	etherMPLS2 = 0x8848
 	etherPPPoE = 0x8864
+	maxLLC     = 1500 // up to here the field is a length and LLC follows
 )
 
 // IP protocol numbers.
@@ -36,10 +39,8 @@ const (
 	protoRouting  = 43
 	protoFragment = 44
 	protoGRE      = 47
-	protoESP      = 50
 	protoAH       = 51
 	protoICMPv6   = 58
-	protoNoNext   = 59
 	protoDestOpts = 60
 	protoMobility = 135
 	protoHIP      = 139
@@ -60,6 +61,7 @@ type decoder struct {
 	interfaces interfaceNumbers
 	wire       int // bytes of the frame that were not captured
 	depth      int
+	more       bool   // the first of several fragments
 	reason     string // why the packet is undecoded
 	cut        bool   // because it was not captured to the end of its headers
 
@@ -73,7 +75,7 @@ type decoder struct {
 // decode reads a record. The packet is valid until the next call.
 func (d *decoder) decode(rec *Record) *flow.Packet {
 	d.p = flow.Packet{Ref: event.Ref{Packet: rec.Frame, Offset: rec.Offset}, At: rec.At, Kind: flow.Undecoded}
-	d.depth, d.reason, d.cut = 0, "", false
+	d.depth, d.reason, d.cut, d.more = 0, "", false, false
 	d.wire = max(0, int(int64(rec.Length)-int64(len(rec.Data))))
 	d.precision = rec.Precision
 	if rec.Interface != "" {
@@ -104,7 +106,7 @@ func supported(link uint32) bool {
 	case linkNull, linkEthernet, linkRaw12, linkRaw14, linkRaw, linkLoop, linkSLL, linkIPv4, linkIPv6, linkSLL2:
 		return true
 	}
-	return false
+	return link == linkNFLOG || envelopes[link] != nil
 }
 
 func (d *decoder) link(link uint32, b []byte) {
@@ -120,7 +122,14 @@ func (d *decoder) link(link uint32, b []byte) {
 		d.ip(b)
 	case linkNull, linkLoop:
 		d.null(b)
+	case linkNFLOG:
+		d.nflog(b)
 	default:
+		if e := envelopes[link]; e != nil {
+			d.p.Lacks |= flow.LacksMAC
+			d.envelope(e, b)
+			return
+		}
 		d.fail("link type " + LinkTypeName(link))
 	}
 }
@@ -208,7 +217,15 @@ func (d *decoder) etherType(t uint16, b []byte) {
 		}
 		d.p.VLAN = binary.BigEndian.Uint16(b) & 0x0fff
 		d.etherType(binary.BigEndian.Uint16(b[2:]), b[4:])
+	case etherMPLS, etherMPLS2:
+		d.envelope(layers.LayerTypeMPLS, b)
+	case etherPPPoE:
+		d.envelope(layers.LayerTypePPPoE, b)
 	default:
+		if t <= maxLLC && len(b) >= 8 && b[0] == 0xaa && b[1] == 0xaa {
+			d.envelope(layers.LayerTypeLLC, b[:min(int(t), len(b))])
+			return
+		}
 		d.p.Kind = flow.Other
 	}
 }
@@ -249,12 +266,13 @@ func (d *decoder) ipv4(b []byte) {
 	p.Src, p.Dst = netip.AddrFrom4([4]byte(b[12:])), netip.AddrFrom4([4]byte(b[16:]))
 	p.TTL, p.IPID = b[8], binary.BigEndian.Uint16(b[4:])
 	proto := b[9]
-	frag := binary.BigEndian.Uint16(b[6:]) & 0x1fff
+	frag := binary.BigEndian.Uint16(b[6:])
 	rest := b[hl:min(len(b), total)] // what follows is padding
-	if frag != 0 {
+	if frag&0x1fff != 0 {
 		p.Kind = flow.Fragment
 		return
 	}
+	d.more = frag&0x2000 != 0
 	d.transport(proto, rest, total-hl)
 }
 
@@ -270,6 +288,10 @@ func (d *decoder) transport(proto uint8, b []byte, n int) {
 		d.icmp(b)
 	case protoICMPv6:
 		d.icmpv6(b)
+	case protoIPIP, protoIPv6:
+		d.ipInIP(proto, b)
+	case protoGRE:
+		d.gre(b)
 	case protoIGMP:
 		d.p.Kind = flow.Multicast
 	default:
@@ -284,7 +306,7 @@ func (d *decoder) tcp(b []byte, n int) {
 	}
 	p := &d.p
 	hl := int(b[12]>>4) * 4
-	if hl < 20 || n < hl {
+	if hl < 20 || n < hl && !d.more {
 		d.fail("tcp header length")
 		return
 	}
@@ -293,7 +315,7 @@ func (d *decoder) tcp(b []byte, n int) {
 	p.Seq, p.Ack = binary.BigEndian.Uint32(b[4:]), binary.BigEndian.Uint32(b[8:])
 	p.Flags = b[13]
 	p.Window = binary.BigEndian.Uint16(b[14:])
-	p.Length = n - hl
+	p.Length = max(0, n-hl)
 	if hl < len(b) {
 		p.Payload = b[hl:]
 	}
@@ -340,4 +362,5 @@ func (d *decoder) udp(b []byte) {
 	}
 	d.p.Kind = flow.UDP
 	d.p.SrcPort, d.p.DstPort = binary.BigEndian.Uint16(b), binary.BigEndian.Uint16(b[2:])
+	d.overlay(d.p.DstPort, b[8:])
 }

@@ -84,7 +84,7 @@ func describe(rec *Record, p *flow.Packet) string {
 		}
 	case flow.Neighbour:
 		if p.ARPOpcode == 2 {
-			fmt.Fprintf(&b, "ND advertisement %s is-at %s", p.Src, p.TargetMAC)
+			fmt.Fprintf(&b, "ND advertisement %s is-at %s", p.Src, p.SenderMAC)
 		} else {
 			fmt.Fprintf(&b, "ND who-has %s tell %s", p.Dst, p.Src)
 		}

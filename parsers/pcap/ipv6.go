@@ -38,6 +38,7 @@ func (d *decoder) extensions(next uint8, b []byte, n int) {
 		case protoFragment:
 			if len(b) >= 8 {
 				size = 8
+				d.more = b[3]&1 != 0
 				if binary.BigEndian.Uint16(b[2:])&0xfff8 != 0 {
 					d.p.Kind = flow.Fragment
 					return

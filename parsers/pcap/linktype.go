@@ -5,26 +5,23 @@ import "strconv"
 // Link types as registered at tcpdump.org; they are 16 bits wide in files and
 // are kept so.
 const (
-	linkNull        = 0
-	linkEthernet    = 1
-	linkTokenRing   = 6
-	linkSLIP        = 8
-	linkPPP         = 9
-	linkFDDI        = 10
-	linkRaw12       = 12 // DLT_RAW of most systems, written by mistake
-	linkRaw14       = 14 // DLT_RAW of OpenBSD
-	linkPPPSerial   = 50
-	linkPPPEther    = 51
-	linkRaw         = 101
-	linkCiscoHDLC   = 104
-	linkFrameRelay  = 107
-	linkLoop        = 108
-	linkSLL         = 113
-	linkIPv4        = 228
-	linkIPv6        = 229
-	linkNFLOG       = 239
-	linkSLL2        = 276
-	linkEthernetMPk = 274
+	linkNull      = 0
+	linkEthernet  = 1
+	linkPPP       = 9
+	linkFDDI      = 10
+	linkRaw12     = 12 // DLT_RAW of most systems, written by mistake
+	linkRaw14     = 14 // DLT_RAW of OpenBSD
+	linkPPPSerial = 50
+	linkPPPEther  = 51
+	linkRaw       = 101
+	linkCiscoHDLC = 104
+	linkLoop      = 108
+	linkSLL       = 113
+	linkPFLOG     = 117
+	linkIPv4      = 228
+	linkIPv6      = 229
+	linkNFLOG     = 239
+	linkSLL2      = 276
 )
 
 // linkNames are the names a person may meet; tcpdump -L prints the same.

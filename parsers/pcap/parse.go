@@ -82,7 +82,7 @@ func (s *session) run(ctx context.Context, f framing) error {
 		p := s.dec.decode(&rec)
 		p.Ref.Stream = s.info.ID
 		if p.Kind == flow.Undecoded {
-			s.info.Rejected++
+			s.undecoded(&rec)
 		}
 		s.tracker.Add(p)
 	}
@@ -92,8 +92,18 @@ func (s *session) run(ctx context.Context, f framing) error {
 func (s *session) newLink(rec *Record) {
 	s.links = append(s.links, rec.Link)
 	s.cap.LinkTypes = append(s.cap.LinkTypes, LinkTypeName(rec.Link))
-	if !supported(rec.Link) {
+}
+
+// undecoded reports a packet that was not understood.
+func (s *session) undecoded(rec *Record) {
+	s.info.Rejected++
+	switch {
+	case !supported(rec.Link):
 		s.report("unsupported-link-type", fmt.Sprintf("link type %s (%d) is not decoded", LinkTypeName(rec.Link), rec.Link), rec.Frame, rec.Offset)
+	case s.dec.cut:
+		s.report("packet-cut", fmt.Sprintf("not captured to the end of its headers (%s)", s.dec.reason), rec.Frame, rec.Offset)
+	default:
+		s.report("bad-packet", fmt.Sprintf("malformed or incomplete %s", s.dec.reason), rec.Frame, rec.Offset)
 	}
 }
 

@@ -87,8 +87,10 @@ func (f *ngFile) next(rec *Record) error {
 		kind, size := f.order.Uint32(h), f.order.Uint32(h[4:])
 		off := f.w.offset()
 		if size < 12 {
-			f.report("bad-record", fmt.Sprintf("block of type %d has length %d: the rest of the file cannot be framed", kind, size), f.frame+1, off)
-			return io.EOF
+			if err := f.resync(fmt.Sprintf("block of type %d has length %d", kind, size)); err != nil {
+				return err
+			}
+			continue
 		}
 		padded := (int64(size) + 3) &^ 3
 		if padded > maxBlock {

@@ -80,7 +80,10 @@ func sniff(head []byte) (name string, ok bool) {
 func swap32(v uint32) uint32 { return v>>24 | v>>8&0xff00 | v<<8&0xff0000 | v<<24 }
 
 // errNotCapture is returned for a stream that Detect would refuse.
-var errNotCapture = errors.New("no pcap or pcapng magic number at its start")
+var (
+	errShort      = errors.New("too short")
+	errNotCapture = errors.New("no pcap or pcapng magic number at its start")
+)
 
 // open reads the file header.
 func open(w *window, cap *event.CaptureInfo, rep report) (framing, string, error) {

@@ -1,0 +1,36 @@
+package pcap
+
+import (
+	"bytes"
+	"io"
+	"slices"
+
+	"github.com/probe-forensics/probe-forensics/parsers/event"
+	"github.com/probe-forensics/probe-forensics/parsers/flow"
+)
+
+// DecodeFrame decodes one frame outside any file.
+func DecodeFrame(link uint32, frame []byte) flow.Packet {
+	d := decoder{interfaces: &nameBook{}}
+	p := *d.decode(&Record{Data: frame, Length: uint32(len(frame)), Link: link, Frame: 1})
+	return p
+}
+
+// EachFrame decodes all frames of a capture.
+func EachFrame(b []byte, visit func(rec Record, p *flow.Packet)) error {
+	f, _, err := open(newWindow(bytes.NewReader(b)), &event.CaptureInfo{}, func(string, string, int64, int64) {})
+	if err != nil {
+		return err
+	}
+	d := decoder{interfaces: &nameBook{}}
+	for {
+		var rec Record
+		if err := f.next(&rec); err == io.EOF {
+			return nil
+		} else if err != nil {
+			return err
+		}
+		rec.Data = slices.Clone(rec.Data)
+		visit(rec, d.decode(&rec))
+	}
+}
