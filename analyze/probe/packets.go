@@ -171,6 +171,9 @@ func FlowOutcome(f *event.Flow, handler string, timeout time.Duration) (event.Ou
 		return event.OutcomeFailed, ClassNoRoute, f.ICMP.At
 	case !f.SYNACK.Seen() || f.SYNACK.At > late:
 		return event.OutcomeFailed, ClassConnTimeout, late
+	case !f.ACK.Seen() && !f.Request.Seen() && f.SYNs > 1 && f.SYNACKs > 1:
+		// Both sides repeat themselves: the SYN-ACK never came to the prober.
+		return event.OutcomeFailed, ClassConnTimeout, late
 	case handler == "tcp":
 		return event.OutcomeSucceeded, ClassNone, f.SYNACK.At
 	}

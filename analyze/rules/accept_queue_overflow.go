@@ -1,9 +1,10 @@
 package rules
 
 import (
-	"github.com/probe-forensics/probe-forensics/parsers/event"
 	"strings"
 	"time"
+
+	"github.com/probe-forensics/probe-forensics/parsers/event"
 )
 
 var _ = register(Rule{
@@ -47,6 +48,10 @@ func evalAcceptQueue(c *Case) (v Verdict) {
 		}
 	}
 	if !v.Satisfied {
+		if !c.HasNodeCapture() {
+			c.undecided(&v, c.TimedOut())
+			v.Ask(MissListenDrops)
+		}
 		return v
 	}
 	if lost := c.NotInPod(silent); len(lost) > 0 {

@@ -2,8 +2,9 @@ package rules
 
 import (
 	"fmt"
-	"github.com/probe-forensics/probe-forensics/parsers/event"
 	"time"
+
+	"github.com/probe-forensics/probe-forensics/parsers/event"
 )
 
 var _ = register(Rule{

@@ -2,9 +2,10 @@ package rules
 
 import (
 	"fmt"
+	"time"
+
 	"github.com/probe-forensics/probe-forensics/analyze/probe"
 	"github.com/probe-forensics/probe-forensics/parsers/event"
-	"time"
 )
 
 var _ = register(Rule{
@@ -53,17 +54,18 @@ func evalAppHang(c *Case) (v Verdict) {
 			v.Satisfied = v.Need(GroupKubelet, 0.65, factOf("The text says that the connection stood and no headers came.", old))
 			v.Limit(0.65, "the text alone")
 		} else if amb := c.OfClass(probe.ClassAmbigTimeout); len(amb) > 0 && !c.HasNodeCapture() {
-			v.Satisfied = v.Need(GroupKubelet, 0.45, factOf("The probe timed out; the text does not tell a silent application from a lost SYN.", amb))
+			// The same words stand for a lost SYN. Only the application's own log can tell
+			// that the request arrived.
+			c.undecided(&v, amb)
+			v.Satisfied = v.Need(GroupAppLog, WeightStateLoose, c.quietLog())
 			v.Limit(0.45, "the text alone does not tell a silent application from a lost SYN")
 		}
-		v.Ask(MissNodeCapture)
+		v.Ask(MissNodeCapture, MissAppLog)
 	}
 	if !v.Satisfied {
 		return v
 	}
-	if f := c.quietLog(); f.OK() {
-		v.Sup(GroupAppLog, WeightSmell, f)
-	}
+	v.Sup(GroupAppLog, WeightSmell, c.quietLog())
 	if len(late) >= 2 && len(late)*2 > len(mute) {
 		v.Con(GroupTiming, WeightSoft, flowFact("Most answers did come, after the timeout.", late))
 	}

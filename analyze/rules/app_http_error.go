@@ -2,10 +2,11 @@ package rules
 
 import (
 	"fmt"
-	"github.com/probe-forensics/probe-forensics/analyze/probe"
-	"github.com/probe-forensics/probe-forensics/parsers/event"
 	"strconv"
 	"strings"
+
+	"github.com/probe-forensics/probe-forensics/analyze/probe"
+	"github.com/probe-forensics/probe-forensics/parsers/event"
 )
 
 var _ = register(Rule{

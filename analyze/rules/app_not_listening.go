@@ -2,6 +2,7 @@ package rules
 
 import (
 	"fmt"
+
 	"github.com/probe-forensics/probe-forensics/analyze/probe"
 )
 

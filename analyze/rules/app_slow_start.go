@@ -2,11 +2,12 @@ package rules
 
 import (
 	"fmt"
+	"time"
+
 	"github.com/probe-forensics/probe-forensics/analyze/identity"
 	"github.com/probe-forensics/probe-forensics/analyze/incident"
 	"github.com/probe-forensics/probe-forensics/analyze/probe"
 	"github.com/probe-forensics/probe-forensics/parsers/event"
-	"time"
 )
 
 var _ = register(Rule{

@@ -2,10 +2,11 @@ package rules
 
 import (
 	"fmt"
-	"github.com/probe-forensics/probe-forensics/analyze/probe"
-	"github.com/probe-forensics/probe-forensics/parsers/event"
 	"slices"
 	"time"
+
+	"github.com/probe-forensics/probe-forensics/analyze/probe"
+	"github.com/probe-forensics/probe-forensics/parsers/event"
 )
 
 var _ = register(Rule{
@@ -36,6 +37,9 @@ func evalARPUnanswered(c *Case) (v Verdict) {
 			v.Need(GroupKubelet, 0.45, factOf("\"no route to host\": either ARP for the pod failed or an ICMP error answered.", as))
 			v.Satisfied = true
 			v.Limit(0.45, "the text alone does not tell a missing neighbour from a REJECT")
+			v.Ask(MissNodeCapture, MissL2Tables)
+		} else if !c.HasNodeCapture() {
+			c.undecided(&v, c.TimedOut())
 			v.Ask(MissNodeCapture, MissL2Tables)
 		}
 		return v

@@ -1,8 +1,9 @@
 package rules
 
 import (
-	"github.com/probe-forensics/probe-forensics/parsers/event"
 	"time"
+
+	"github.com/probe-forensics/probe-forensics/parsers/event"
 )
 
 var _ = register(Rule{

@@ -1,9 +1,10 @@
 package rules
 
 import (
-	"github.com/probe-forensics/probe-forensics/parsers/event"
 	"strings"
 	"time"
+
+	"github.com/probe-forensics/probe-forensics/parsers/event"
 )
 
 var _ = register(Rule{
@@ -35,7 +36,7 @@ func evalCNIAddFailed(c *Case) (v Verdict) {
 	}
 	if len(c.Failed()) > 0 && v.Satisfied {
 		// The network did come up: probes ran.
-		v.Con(GroupTiming, WeightSoft, factOf("Probes ran in the window, so a sandbox existed.", c.Failed()))
+		v.Con(GroupTiming, WeightDirect, factOf("Probes ran in the window, so a sandbox existed.", c.Failed()))
 	}
 	v.Limit(0.95, "the error is logged literally")
 	v.Ask(MissRuntimeLog)

@@ -47,6 +47,9 @@ func evalDualStackFlip(c *Case) (v Verdict) {
 		}
 		other := c.otherFamilyServed(p, is4)
 		if !other.OK() {
+			if v = c.flippedByRestart(p, failing, is4); v.Satisfied {
+				return v
+			}
 			continue
 		}
 		v.Satisfied = v.Need(GroupTiming, 0.55, other)
@@ -54,15 +57,7 @@ func evalDualStackFlip(c *Case) (v Verdict) {
 		if len(p.StatusIPs) > 0 && p.StatusIPs[0].Is4() == is4 && len(p.StatusIPs) > 1 {
 			v.Sup(GroupStatus, 0.2, Fact{Claim: "status.podIP is of the failing family; the pod has both.", Refs: cite(p.Snapshot), N: 1})
 		}
-		window := c.seconds("dual-stack-primary-flip", "restart-window")
-		if n := c.Index.Node(c.Node); n != nil {
-			for _, s := range n.States {
-				if s.Code == event.NodeKubeletStarted && s.At <= c.First.Add(window) && s.At >= c.First.Add(-window) {
-					v.Sup(GroupNodePcap, WeightState, Fact{Claim: "The kubelet was restarted just then: it sorts a pod's addresses by the node's first family.", At: s.At, Refs: cite(s.Ref), N: 1})
-					break
-				}
-			}
-		}
+		v.Sup(GroupRuntime, WeightState, c.restartJustThen())
 		if len(c.servers()) > 1 && len(p.Sandboxes) > 1 && p.Sandboxes[len(p.Sandboxes)-1].From > c.First {
 			v.Con(GroupRuntime, WeightSoft, Fact{Claim: "A new sandbox was made in between.", Refs: cite(p.Sandboxes[len(p.Sandboxes)-1].Refs...), N: 1})
 		}
@@ -88,4 +83,42 @@ func (c *Case) otherFamilyServed(p *identity.Pod, failing4 bool) Fact {
 		}
 	}
 	return f
+}
+
+// flippedByRestart judges a pod of both families whose other family no input
+// shows served: the workload passed, the kubelet was restarted, and from then on
+// the probes to what is now the first family are refused.
+func (c *Case) flippedByRestart(p *identity.Pod, failing []*probe.Attempt, is4 bool) (v Verdict) {
+	both := len(p.StatusIPs) > 1 && p.StatusIPs[0].Is4() == is4 && p.StatusIPs[1].Is4() != is4
+	restart := c.restartJustThen()
+	if !both || !restart.OK() || c.Share(c.OfClass(probe.ClassRefused)) < 0.9 {
+		return v
+	}
+	passed := Fact{}
+	for _, o := range c.Index.ByName(p.Namespace, p.Name) {
+		for _, r := range o.Ready {
+			if (r.Status == "ready" || r.Status == "started") && r.At < restart.At {
+				passed.add("The same workload's probe had passed before the kubelet was restarted.", r.At, r.Ref)
+			}
+		}
+	}
+	v.Satisfied = v.Need(GroupTiming, WeightState, passed)
+	v.Need(GroupKubelet, WeightStateLoose, factOf("Since then the probes to the pod's first address are refused; the pod has both families.", failing))
+	v.Sup(GroupRuntime, WeightState, restart)
+	v.Limit(0.60, "no input shows the other family served")
+	v.Ask(MissListeners, MissNodeCapture)
+	return v
+}
+
+// restartJustThen cites a start of the kubelet close to the first failure.
+func (c *Case) restartJustThen() Fact {
+	window := c.seconds("dual-stack-primary-flip", "restart-window")
+	if n := c.Index.Node(c.Node); n != nil {
+		for _, s := range n.States {
+			if s.Code == event.NodeKubeletStarted && s.At <= c.First.Add(window) && s.At >= c.First.Add(-window) {
+				return Fact{Claim: "The kubelet was restarted just then: it sorts a pod's addresses by the node's first family.", At: s.At, Refs: cite(s.Ref), N: 1}
+			}
+		}
+	}
+	return Fact{}
 }

@@ -1,11 +1,12 @@
 package rules
 
 import (
-	"github.com/probe-forensics/probe-forensics/analyze/probe"
-	"github.com/probe-forensics/probe-forensics/parsers/event"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/probe-forensics/probe-forensics/analyze/probe"
+	"github.com/probe-forensics/probe-forensics/parsers/event"
 )
 
 var _ = register(Rule{
@@ -27,6 +28,7 @@ var _ = register(Rule{
 
 func evalExecProbe(c *Case) (v Verdict) {
 	exit, timeout, runtime := c.OfClass(probe.ClassExecExit), c.OfClass(probe.ClassExecTimeout), c.OfClass(probe.ClassRuntime)
+	exit = append(exit, c.ownWords()...)
 	all := slices.Concat(exit, timeout, runtime)
 	if len(all) == 0 || c.Share(all) < 0.5 {
 		return v
@@ -60,6 +62,18 @@ func evalExecProbe(c *Case) (v Verdict) {
 	v.Limit(0.90, "the log tells how the command failed, not why")
 	v.Ask(MissAppLog, MissCPU)
 	return v
+}
+
+// ownWords returns failures of probes whose handler no input tells, with an
+// output that no network prober prints: only a command has words of its own.
+func (c *Case) ownWords() []*probe.Attempt {
+	var out []*probe.Attempt
+	for _, a := range c.OfClass(probe.ClassOther) {
+		if a.Worker.Handler == "" && a.Worker.Spec == nil && a.Outcome == event.OutcomeFailed && !a.Addr.IsValid() && a.Target.Host == "" {
+			out = append(out, a)
+		}
+	}
+	return out
 }
 
 // otherPodsExec counts other pods of the node whose exec probes fail at the same

@@ -2,9 +2,10 @@ package rules
 
 import (
 	"fmt"
-	"github.com/probe-forensics/probe-forensics/analyze/identity"
 	"slices"
 	"time"
+
+	"github.com/probe-forensics/probe-forensics/analyze/identity"
 )
 
 var _ = register(Rule{

@@ -36,7 +36,8 @@ func evalIPPool(c *Case) (v Verdict) {
 		v.Ask(MissIPAM)
 	}
 	if len(c.Failed()) > 0 && v.Satisfied {
-		v.Con(GroupTiming, WeightSoft, factOf("Probes ran in the window, so the pod had an address then.", c.Failed()))
+		// A probe that ran proves that the pod had an address by then.
+		v.Con(GroupTiming, WeightDirect, factOf("Probes ran in the window, so the pod had an address then.", c.Failed()))
 	}
 	v.Limit(0.95, "the error is logged literally")
 	return v

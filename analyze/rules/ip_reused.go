@@ -2,10 +2,11 @@ package rules
 
 import (
 	"fmt"
-	"github.com/probe-forensics/probe-forensics/analyze/identity"
 	"net/netip"
 	"slices"
 	"time"
+
+	"github.com/probe-forensics/probe-forensics/analyze/identity"
 )
 
 var _ = register(Rule{

@@ -2,7 +2,7 @@ package rules
 
 import (
 	"github.com/probe-forensics/probe-forensics/analyze/probe"
-	"strings"
+	"github.com/probe-forensics/probe-forensics/parsers/event"
 )
 
 var _ = register(Rule{
@@ -30,7 +30,7 @@ func evalMeshRedirect(c *Case) (v Verdict) {
 	refused := c.Refused()
 	text := c.OfClass(probe.ClassRefused, probe.ClassReset)
 	mesh := c.Mesh()
-	before, after := c.AnsweredInRun()
+	before, _ := c.AnsweredInRun()
 	if len(text) == 0 || !mesh.OK() && !before.OK() {
 		return v
 	}
@@ -66,7 +66,6 @@ func evalMeshRedirect(c *Case) (v Verdict) {
 	if icmp := c.Rejected(); len(icmp) > 0 {
 		v.Con(GroupNodePcap, WeightDirect, flowFact("An ICMP error answered.", icmp))
 	}
-	_ = after
 	v.Ask(MissPodRules, MissListeners, MissProxyLog)
 	return v
 }
@@ -75,7 +74,7 @@ func evalMeshRedirect(c *Case) (v Verdict) {
 func (c *Case) redirectRule() Fact {
 	f := Fact{}
 	for _, h := range c.Index.Facts {
-		if (h.Tool == "iptables" || h.Tool == "nft") && strings.Contains(h.Value, "REDIRECT") && (c.Pod() != nil && h.Pod.Name == c.Pod().Name) {
+		if h.Key == event.FirewallRedirect && c.Pod() != nil && h.Pod.Name == c.Pod().Name && h.Pod.Namespace == c.Pod().Namespace {
 			f.add("The pod's rules redirect: "+oneLine(h.Value), 0, h.Ref)
 		}
 	}

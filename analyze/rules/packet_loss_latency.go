@@ -2,9 +2,10 @@ package rules
 
 import (
 	"fmt"
-	"github.com/probe-forensics/probe-forensics/parsers/event"
 	"slices"
 	"time"
+
+	"github.com/probe-forensics/probe-forensics/parsers/event"
 )
 
 var _ = register(Rule{
@@ -39,6 +40,10 @@ func evalPacketLoss(c *Case) (v Verdict) {
 	case len(late)+c.repeated() >= 2 && between.OK():
 		v.Satisfied = v.Need(GroupNodePcap, WeightState, flowFact("Single SYNs or SYN-ACKs were lost; repeats of other attempts got through.", slices.Concat(late, lost)))
 	default:
+		if !c.HasNodeCapture() {
+			c.undecided(&v, timed)
+			v.Ask(MissNodeCapture)
+		}
 		return v
 	}
 	if between.OK() {

@@ -2,10 +2,11 @@ package rules
 
 import (
 	"fmt"
-	"github.com/probe-forensics/probe-forensics/analyze/identity"
-	"github.com/probe-forensics/probe-forensics/parsers/event"
 	"slices"
 	"time"
+
+	"github.com/probe-forensics/probe-forensics/analyze/identity"
+	"github.com/probe-forensics/probe-forensics/parsers/event"
 )
 
 var _ = register(Rule{
@@ -46,7 +47,12 @@ func evalPolicyDrop(c *Case) (v Verdict) {
 	}
 	if len(silent)+len(unsent) == 0 {
 		// Only text: a policy that began when the failures began is all there can be.
-		if c.HasNodeCapture() || !policy.OK() && !drop.OK() {
+		if c.HasNodeCapture() {
+			return v
+		}
+		if !policy.OK() && !drop.OK() {
+			c.undecided(&v, timed)
+			v.Ask(MissNodeCapture, MissPodCapture)
 			return v
 		}
 		v.Need(GroupKubelet, WeightClass, factOf("The probes time out.", timed))

@@ -2,6 +2,7 @@ package rules
 
 import (
 	"fmt"
+
 	"github.com/probe-forensics/probe-forensics/analyze/probe"
 	"github.com/probe-forensics/probe-forensics/parsers/event"
 )
@@ -62,25 +63,45 @@ func evalPolicyReject(c *Case) (v Verdict) {
 		return v
 	}
 	v.Need(GroupNodePcap, WeightClass, flowFact("Refused by RST although the container ran on.", refused))
-	v.Satisfied = true
+	neighbours, rule := c.rejectedNeighbours(), c.rejectRule()
+	v.Satisfied = neighbours.OK() || rule.OK()
+	v.Need(GroupHost, WeightTwoPoints, rule)
 	v.Sup(GroupKubelet, WeightStateLoose, before)
 	v.Sup(GroupTiming, 0.2, after)
-	if f := c.rejectedNeighbours(); f.OK() {
-		v.Sup(GroupTwoPoints, WeightState, f)
-	}
+	v.Sup(GroupTwoPoints, WeightState, neighbours)
 	if len(c.NotInPod(refused)) >= 2 && !c.HealedByEgress().OK() {
 		v.Sup(GroupPodPcap, WeightStateLoose, flowFact("The pod did not see the connections.", c.NotInPod(refused)))
 	}
 	if f := c.HealedByEgress(); f.OK() {
 		v.Con(GroupTiming, WeightDirect, f)
 	}
-	if c.rejectedNeighbours().OK() {
+	switch {
+	case rule.OK():
+		v.Limit(0.90, "a rule of the pod rejects the port")
+	case neighbours.OK():
 		v.Limit(0.69, "a RST made by a rule looks like a closed port; the neighbour's rejects share the moment")
-	} else {
+	default:
 		v.Limit(0.50, "a RST made by a rule looks like a closed port")
 	}
 	v.Ask(MissPodRules, MissListeners)
 	return v
+}
+
+// rejectRule cites a rule from a dump of the pod's packet filter that rejects
+// the probed port.
+func (c *Case) rejectRule() Fact {
+	f := Fact{}
+	for _, h := range c.Index.Facts {
+		if h.Key != event.FirewallReject || c.Pod() == nil || h.Pod.Name != c.Pod().Name || h.Pod.Namespace != c.Pod().Namespace {
+			continue
+		}
+		for _, s := range c.servers() {
+			if h.Port == int(s.Port()) {
+				f.add("The pod's rules reject the port: "+oneLine(h.Value), 0, h.Ref)
+			}
+		}
+	}
+	return f
 }
 
 // rejectedNeighbours cites ICMP rejects of other pods on the node that began at

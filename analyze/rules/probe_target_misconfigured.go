@@ -2,9 +2,10 @@ package rules
 
 import (
 	"fmt"
+	"time"
+
 	"github.com/probe-forensics/probe-forensics/analyze/probe"
 	"github.com/probe-forensics/probe-forensics/parsers/event"
-	"time"
 )
 
 var _ = register(Rule{

@@ -2,12 +2,13 @@ package rules
 
 import (
 	"fmt"
-	"github.com/probe-forensics/probe-forensics/analyze/identity"
-	"github.com/probe-forensics/probe-forensics/analyze/probe"
-	"github.com/probe-forensics/probe-forensics/parsers/event"
 	"net/netip"
 	"slices"
 	"time"
+
+	"github.com/probe-forensics/probe-forensics/analyze/identity"
+	"github.com/probe-forensics/probe-forensics/analyze/probe"
+	"github.com/probe-forensics/probe-forensics/parsers/event"
 )
 
 var _ = register(Rule{

@@ -2,8 +2,9 @@ package rules
 
 import (
 	"fmt"
-	"github.com/probe-forensics/probe-forensics/parsers/event"
 	"slices"
+
+	"github.com/probe-forensics/probe-forensics/parsers/event"
 )
 
 var _ = register(Rule{
