@@ -10,24 +10,26 @@ import (
 // set when the source is not the whole object. The event's Time is when the
 // snapshot was taken: the collection time, zero if unknown.
 type PodSeen struct {
-	Pod            PodRef
-	Node           string
-	Partial        bool
-	Owner          Owner
-	Created        Nanos
-	Deleted        Nanos // deletionTimestamp, zero if none
-	GracePeriod    time.Duration
-	HostNetwork    bool
-	Mirror         bool // static pod's mirror object
-	Phase          string
-	Reason         string
-	HostIPs        []netip.Addr
-	IPs            []netip.Addr // podIP first, then podIPs, without repeats
-	StartTime      Nanos
-	Conditions     []Condition
-	Containers     []ContainerSpec // init containers with restartPolicy Always included
+	Pod         PodRef
+	Node        string
+	Partial     bool
+	Owner       Owner
+	Created     Nanos
+	Deleted     Nanos // deletionTimestamp, zero if none
+	GracePeriod time.Duration
+	HostNetwork bool
+	Mirror      bool // static pod's mirror object
+	Phase       string
+	Reason      string
+	HostIPs     []netip.Addr
+	IPs         []netip.Addr // podIP first, then podIPs, without repeats
+	StartTime   Nanos
+	Conditions  []Condition
+	Containers  []ContainerSpec // init containers with restartPolicy Always included
+	// Statuses has one element without a name where the source is a table: it sums
+	// up all containers.
 	Statuses       []ContainerStatus
-	Labels         []Fact   // sorted; mesh and app labels only
+	Labels         []Fact   // sorted, at most 64: policies may select by any
 	Annotations    []Fact   // sorted; network, mesh and mirror annotations only
 	DownwardIP     []string // containers that take status.podIP or hostIP by the Downward API
 	RestartPolicy  string

@@ -112,6 +112,10 @@ func (y *yamlSplitter) line(l *textLines) {
 	for indent < len(raw) && raw[indent] == ' ' {
 		indent++
 	}
+	if y.mode == yamlItems && y.dash >= 0 && indent > y.dash { // most lines: the inside of an item
+		y.add(raw, place{l.n, l.offset})
+		return
+	}
 	text := bytes.TrimRight(raw[indent:], " \r\n")
 	if indent == 0 && len(text) > 0 {
 		switch {
