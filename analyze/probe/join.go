@@ -111,6 +111,11 @@ func distance(a *Attempt, c *capture.Conn, timeout time.Duration) (time.Duration
 		ends = f.SYN.At.Add(timeout)
 		// Timers run late on a busy node.
 		loose = 3 * tolerance
+	case a.Class == ClassStatus && f.Response.Seen() && f.Status >= 300 && f.Status < 400:
+		// A redirect on the same host is followed on another connection, whose status
+		// counts: this one begins the attempt.
+		ends = f.Response.At
+		loose = timeout
 	case a.Class == ClassStatus && f.Response.Seen():
 		if a.Status != 0 && f.Status != 0 && a.Status != f.Status {
 			return 0, false
