@@ -219,7 +219,7 @@ func (in *ingest) finish(res source.Result) *Case {
 		byPath[st.info.Path] = st.info.ID
 		c.infos = append(c.infos, st.info)
 	}
-	placeNodes(c.streams)
+	c.hosts = placeNodes(c.streams)
 	for _, p := range res.Problems {
 		p.Ref.Stream = byPath[p.Path] // zero where the problem is a container's
 		c.problems = append(c.problems, p)

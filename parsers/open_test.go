@@ -212,3 +212,17 @@ func TestNodesComeFromPaths(t *testing.T) {
 		assert.Equal(t, want, nodeInPath(path, names), path)
 	}
 }
+
+func TestHostsBearTheNamesOfTheirNodes(t *testing.T) {
+	set := func(names ...string) map[string]struct{} {
+		m := make(map[string]struct{})
+		for _, n := range names {
+			m[n] = struct{}{}
+		}
+		return m
+	}
+	known := set("ip-10-0-1-7", "ip-10-0-1-7.ec2.internal", "W1", "w1", "m0.example.com", "m0", "x", "x.one", "x.two")
+	assert.Equal(t, map[string]string{"ip-10-0-1-7": "ip-10-0-1-7.ec2.internal", "W1": "w1", "m0.example.com": "m0"},
+		hostNames(known, set("ip-10-0-1-7.ec2.internal", "w1", "m0", "x.one", "x.two")))
+	assert.Equal(t, map[string]string{"a": "a.b"}, hostNames(set("a", "a.b", "c"), nil))
+}

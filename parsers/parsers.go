@@ -97,6 +97,7 @@ type Case struct {
 	streams  []*stream // in the order of infos
 	problems []event.Problem
 	ignored  []Ignored
+	hosts    map[string]string // host names of logs → the nodes' names, where they differ
 	store    *spill.Store
 }
 
@@ -160,7 +161,7 @@ func (c *Case) Spilled() int64 { return c.store.Spilled() }
 
 // Events yields the events: streams by id, inside a stream in record order. An
 // event whose record names no node has the node of its stream, where that is
-// known.
+// known; one that names a host has the name of that host's node.
 func (c *Case) Events() iter.Seq2[*event.Event, error] {
 	return func(yield func(*event.Event, error) bool) {
 		for _, st := range c.streams {
@@ -172,6 +173,8 @@ func (c *Case) Events() iter.Seq2[*event.Event, error] {
 				e.Ref.Stream = st.info.ID
 				if e.Node == "" && !st.api {
 					e.Node = st.info.Node
+				} else if n, ok := c.hosts[e.Node]; ok {
+					e.Node = n
 				}
 				if !yield(e, nil) {
 					return

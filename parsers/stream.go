@@ -23,6 +23,7 @@ type stream struct {
 	problems []event.Problem
 	// nodes are the node names met in the events: what paths are matched against.
 	nodes    map[string]struct{}
+	objects  map[string]struct{} // those that API objects name
 	lastNode string
 	// api is set when the stream holds objects from the API server: such events
 	// carry its clock, not that of a node.
@@ -40,9 +41,11 @@ func (s *stream) Emit(e event.Event) {
 	case *event.NodeSeen:
 		s.api = true
 		s.node(p.Name)
+		s.object(p.Name)
 	case *event.PodSeen:
 		s.api = true
 		s.node(p.Node)
+		s.object(p.Node)
 	case *event.K8sEvent:
 		s.api = s.api || !p.FromLog
 	case *event.ObjectSeen:
@@ -62,6 +65,17 @@ func (s *stream) node(name string) {
 	if len(s.nodes) < maxNodes {
 		s.nodes[name] = struct{}{}
 	}
+}
+
+// object notes a node's name as the API spells it.
+func (s *stream) object(name string) {
+	if name == "" || len(s.objects) >= maxNodes {
+		return
+	}
+	if s.objects == nil {
+		s.objects = make(map[string]struct{})
+	}
+	s.objects[name] = struct{}{}
 }
 
 // Problem implements event.Sink. Equal problems are counted at the first place;
