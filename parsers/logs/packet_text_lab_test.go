@@ -40,7 +40,7 @@ type countedPackets struct {
 	}
 }
 
-func flowsOf(c *collector) []*event.Flow {
+func flowsOf(c *recorded) []*event.Flow {
 	var out []*event.Flow
 	for _, e := range c.events {
 		if f, ok := e.Payload.(*event.Flow); ok {
@@ -77,7 +77,7 @@ func TestPacketTextLab(t *testing.T) {
 	}
 	type decoded struct {
 		info *event.StreamInfo
-		got  *collector
+		got  *recorded
 	}
 	captures := map[string]decoded{}
 	for _, path := range files {
@@ -86,7 +86,8 @@ func TestPacketTextLab(t *testing.T) {
 		t.Run(filepath.Base(filepath.Dir(dir))+"/"+filepath.Base(path), func(t *testing.T) {
 			data, err := os.ReadFile(path)
 			require.NoError(t, err)
-			got, info := parseAs(t, path, data)
+			got := readLog(t, path, data)
+			info := got.info
 			require.Equal(t, "packet-text", info.Format)
 			assert.Empty(t, got.problems)
 			pc := filepath.Join(dir, base+".pcap")
@@ -94,7 +95,7 @@ func TestPacketTextLab(t *testing.T) {
 			if !ok {
 				raw, err := os.ReadFile(pc)
 				require.NoError(t, err)
-				want = decoded{&event.StreamInfo{ID: 1, Path: pc}, &collector{}}
+				want = decoded{&event.StreamInfo{ID: 1, Path: pc}, &recorded{}}
 				require.NoError(t, pcap.Parse(context.Background(), bytes.NewReader(raw), want.info, want.got))
 				captures[pc] = want
 			}
