@@ -187,14 +187,6 @@ func declared(p *identity.Pod, port int) (yes, known bool) {
 	return false, known
 }
 
-// kubeletLog reports whether a kubelet log that shows failures covers the
-// incident.
-func (c *Case) kubeletLog() bool {
-	return slices.ContainsFunc(c.Infos, func(s *event.StreamInfo) bool {
-		return s.Verbosity >= 1 && s.Counts["lines"] > 0 || s.Counts["probe_failed"] > 0
-	})
-}
-
 // hasFormat reports whether a stream of the case was read by a format whose name
 // begins so.
 func (c *Case) hasFormat(prefix string) bool {

@@ -47,7 +47,6 @@ type Tracker struct {
 	names   interner
 
 	last    event.Nanos // latest time stamp so far
-	latest  event.Nanos // time stamp of the packet before
 	n       tally
 	limited map[string]*event.Problem
 	order   []string

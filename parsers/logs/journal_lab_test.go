@@ -84,10 +84,7 @@ func member(t testing.TB, archive, suffix string) []byte {
 	}
 }
 
-var (
-	sourcePort = regexp.MustCompile(`(\d|\]):\d+->`)
-	probedIP   = regexp.MustCompile(`\d+\.\d+\.\d+\.\d+|\[[0-9a-f:]+\]`)
-)
+var sourcePort = regexp.MustCompile(`(\d|\]):\d+->`)
 
 // failureKey names a group of failures the way truth.yaml counts them.
 func failureKey(p *event.ProbeResult) string {

@@ -81,7 +81,7 @@ func (y *yamlBlock) flowKey() ([]byte, error) {
 		return line[1 : n-1], nil
 	}
 	n := bytes.IndexByte(line, ':')
-	if n <= 0 || n+1 == len(line) || line[n+1] != ' ' || bytes.IndexAny(line[:n], "{}[],&*!|>%@`#?\"'") >= 0 {
+	if n <= 0 || n+1 == len(line) || line[n+1] != ' ' || bytes.ContainsAny(line[:n], "{}[],&*!|>%@`#?\"'") {
 		return nil, errUncommonYAML
 	}
 	y.pos += n + 1
@@ -106,7 +106,7 @@ func (y *yamlBlock) flowValue(key []byte) (int32, error) {
 		return y.t.add(treeNode{kind: nodeScalar, key: key, text: line[1 : n-1], quoted: true})
 	}
 	n := bytes.IndexAny(line, ",]}")
-	if n <= 0 || bytes.IndexAny(line[:n], "{[&*!|>%@`#?\"'") >= 0 || bytes.Contains(line[:n+1], []byte(": ")) {
+	if n <= 0 || bytes.ContainsAny(line[:n], "{[&*!|>%@`#?\"'") || bytes.Contains(line[:n+1], []byte(": ")) {
 		return 0, errUncommonYAML
 	}
 	text := bytes.TrimRight(line[:n], " \t")

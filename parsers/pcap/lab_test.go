@@ -29,16 +29,6 @@ type collector struct {
 func (c *collector) Emit(e event.Event)      { c.events = append(c.events, e) }
 func (c *collector) Problem(p event.Problem) { c.problems = append(c.problems, p) }
 
-func (c *collector) flows() []*event.Flow {
-	var out []*event.Flow
-	for _, e := range c.events {
-		if f, ok := e.Payload.(*event.Flow); ok {
-			out = append(out, f)
-		}
-	}
-	return out
-}
-
 func parseFile(t testing.TB, path string) (*event.StreamInfo, *collector) {
 	t.Helper()
 	b, err := os.ReadFile(path)

@@ -23,7 +23,6 @@ type Case struct {
 
 	streams map[event.StreamID]stream
 	flows   map[string][]*model.FlowRow
-	arps    []*model.ARPRow
 }
 
 // Incident is an incident with its attempts.
