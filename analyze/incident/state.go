@@ -23,6 +23,8 @@ const (
 	StateKubeletWoke    = "kubelet-woke"   // its words show that it stood still itself
 	StateRuntimeDown    = "runtime-down"
 	StateClockJump      = "clock-jump"
+	StateStatusLag      = "status-lag"   // the API learned a pod's status late
+	StateEndpointLag    = "endpoint-lag" // endpoints contradict the pod's status
 )
 
 // States finds what went wrong without a failed attempt: probes that could not
@@ -41,6 +43,7 @@ func States(x *identity.Index, s *probe.Set, caps *capture.Set, incs []*Incident
 			out = append(out, i)
 		}
 	}
+	out = append(out, lagStates(x)...)
 	out = append(out, nodeStates(x, s, caps)...)
 	sortIncidents(out)
 	return out

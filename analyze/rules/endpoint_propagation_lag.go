@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/probe-forensics/probe-forensics/analyze/identity"
+	"github.com/probe-forensics/probe-forensics/analyze/incident"
 	"github.com/probe-forensics/probe-forensics/parsers/event"
 )
 
@@ -23,6 +24,12 @@ var _ = register(Rule{
 })
 
 func evalEndpointLag(c *Case) (v Verdict) {
+	if late := c.statesOf(incident.StateEndpointLag, nil); late.OK() {
+		v.Satisfied = v.Need(GroupAPI, 0.60, late)
+		v.Limit(0.60, "objects collected one after the other may be skewed")
+		v.Ask(MissAudit, MissEndpoints)
+		return v
+	}
 	for _, p := range c.Pods {
 		for i := range c.Index.Objects {
 			o := &c.Index.Objects[i]

@@ -78,7 +78,7 @@ func (c *Case) readinessReset(settle time.Duration) Fact {
 			}
 		}
 	}
-	f.Claim = fmt.Sprintf("%d pods of the node turned not ready right after the start, without a failed probe.", f.N)
+	f.Claim = fmt.Sprintf("Right after the start readiness was lost without a failed probe, in %d of the node's pods.", f.N)
 	return f
 }
 

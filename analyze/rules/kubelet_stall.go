@@ -96,7 +96,9 @@ func (c *Case) stallOfNode() (v Verdict) {
 		return v
 	}
 	if silent.OK() {
-		v.Sup(GroupNodePcap, WeightState, silent)
+		if pleg.OK() {
+			v.Sup(GroupNodePcap, WeightState, silent)
+		}
 		v.Sup(GroupTiming, WeightState, c.resumed())
 		quiet := c.quietAround()
 		if v.Sup(GroupKubelet, WeightState, quiet) || woke.OK() {
