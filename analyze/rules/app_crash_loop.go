@@ -2,8 +2,11 @@ package rules
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
+	"github.com/probe-forensics/probe-forensics/analyze/identity"
+	"github.com/probe-forensics/probe-forensics/analyze/probe"
 	"github.com/probe-forensics/probe-forensics/parsers/event"
 )
 
@@ -35,6 +38,9 @@ func evalAppCrashLoop(c *Case) (v Verdict) {
 	if !back.OK() {
 		back = c.podEvents("BackOff", c.First.Add(-window), c.Last.Add(time.Minute))
 	}
+	if !back.OK() {
+		ends = slices.DeleteFunc(ends, mayBeInit)
+	}
 	if len(ends) == 0 || len(ends) < 2 && !back.OK() {
 		return v
 	}
@@ -52,7 +58,31 @@ func evalAppCrashLoop(c *Case) (v Verdict) {
 	if kills := c.probeKills(); len(kills) >= len(ends) {
 		v.Con(GroupKubelet, WeightDirect, Fact{Claim: "The kubelet ended as many runs because a probe failed.", At: kills[0].KilledAt, Refs: runRefs(kills), N: len(kills)})
 	}
+	if far := c.farFrom(ends); c.Share(far) > 0.5 {
+		v.Con(GroupTiming, WeightSoft, factOf("Most failures lie long after the last end of a run and after its restart.", far))
+	}
 	v.Limit(0.95, "kubelet log and status")
 	v.Ask(MissAppLog)
 	return v
+}
+
+// mayBeInit reports whether a run may have been an init container that did its
+// work: its container is not known, and no exit code says that it failed.
+func mayBeInit(r identity.Run) bool { return r.Container == "" && r.ExitCode <= 0 }
+
+// farFrom returns the failed attempts that are neither close to the end of one
+// of the runs nor in the first two minutes of a run that followed.
+func (c *Case) farFrom(ends []identity.Run) []*probe.Attempt {
+	var out []*probe.Attempt
+	for _, a := range c.Failed() {
+		near := slices.ContainsFunc(ends, func(r identity.Run) bool { return a.End.Sub(r.To).Abs() <= 30*time.Second })
+		near = near || slices.ContainsFunc(a.Worker.Pod.Runs, func(r identity.Run) bool {
+			d := a.End.Sub(r.From)
+			return r.From >= ends[0].To && d >= -time.Second && d <= 2*time.Minute
+		})
+		if !near {
+			out = append(out, a)
+		}
+	}
+	return out
 }

@@ -25,6 +25,7 @@ var _ = register(Rule{
 	Sentence:   "%s answered its probe with an HTTP error status.",
 	Recommend:  []string{"fix-status-by-class", "no-dependencies"},
 	Precedents: []string{"https://github.com/SREGym/SREGym/issues/50"},
+	Explains:   []string{"app-slow-start"},
 	Eval:       evalAppHTTPError,
 })
 

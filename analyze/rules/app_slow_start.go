@@ -69,9 +69,10 @@ func evalAppSlowStart(c *Case) (v Verdict) {
 	if c.Share(c.TimedOut()) > 0.5 {
 		v.Limit(0.50, "the probes timed out; an application that has not started refuses")
 	}
-	v.Limit(0.80, "kubelet log and status")
-	if f := c.appLog("", "listening"); f.OK() {
-		v.Cap = 0.90
+	if c.appLog("", "listening").OK() {
+		v.Limit(0.90, "kubelet log and container log")
+	} else {
+		v.Limit(0.80, "kubelet log and status")
 	}
 	v.Ask(MissAppLog)
 	return v

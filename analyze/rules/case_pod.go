@@ -57,13 +57,18 @@ func (c *Case) ownEnds(from, to event.Nanos) []identity.Run {
 			if lostSandbox(p, r.To) || killedByKubelet(p, &r) {
 				continue
 			}
-			if !c.concerns(p, r.Container) {
+			if !c.concerns(p, r.Container) || isInit(p, r.Container) {
 				continue
 			}
 			out = append(out, r)
 		}
 	}
 	return out
+}
+
+// isInit reports whether the container is an init container that is meant to end.
+func isInit(p *identity.Pod, container string) bool {
+	return slices.ContainsFunc(p.Containers, func(k event.ContainerSpec) bool { return k.Name == container && k.Init && !k.Sidecar })
 }
 
 // concerns reports whether the container is one the incident is about.
@@ -160,12 +165,14 @@ func (c *Case) steps(op event.ContainerOp, claim string, from, to event.Nanos) F
 	return f
 }
 
-// appLog returns lines of the pods' container logs with one of the codes.
+// appLog returns lines of the pods' container logs with one of the codes, from
+// about the time of the incident or without a time.
 func (c *Case) appLog(claim string, codes ...string) Fact {
 	f := Fact{}
 	for _, p := range c.Pods {
 		for _, l := range p.AppLogs {
-			if slices.Contains(codes, l.Code) {
+			near := l.At == 0 || l.At >= c.First.Add(-10*time.Minute) && l.At <= c.Last.Add(time.Minute)
+			if near && slices.Contains(codes, l.Code) {
 				f.add(claim+": "+oneLine(l.Text), l.At, l.Ref)
 			}
 		}

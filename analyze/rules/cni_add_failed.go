@@ -1,9 +1,11 @@
 package rules
 
 import (
+	"slices"
 	"strings"
 	"time"
 
+	"github.com/probe-forensics/probe-forensics/analyze/incident"
 	"github.com/probe-forensics/probe-forensics/parsers/event"
 )
 
@@ -31,7 +33,7 @@ func evalCNIAddFailed(c *Case) (v Verdict) {
 	if f.OK() {
 		v.Satisfied = v.Need(GroupKubelet, WeightLiteral, f)
 		v.Sup(GroupRuntime, WeightState, c.runtimeFailures())
-	} else if n := c.nodeState(event.NodeNetworkNotReady); n.OK() && len(c.States) > 0 {
+	} else if n := c.nodeState(event.NodeNetworkNotReady); n.OK() && c.inState(incident.StateSandboxFailing) {
 		v.Satisfied = v.Need(GroupKubelet, WeightTwoPoints, n)
 	}
 	if len(c.Failed()) > 0 && v.Satisfied {
@@ -72,4 +74,9 @@ func (c *Case) runtimeFailures() Fact {
 		}
 	}
 	return f
+}
+
+// inState reports whether the incident began with a state of the code.
+func (c *Case) inState(code string) bool {
+	return slices.ContainsFunc(c.States, func(s incident.State) bool { return s.Code == code })
 }

@@ -3,6 +3,7 @@ package rules
 import (
 	"github.com/probe-forensics/probe-forensics/analyze/identity"
 	"github.com/probe-forensics/probe-forensics/analyze/incident"
+	"github.com/probe-forensics/probe-forensics/parsers/event"
 )
 
 var _ = register(Rule{
@@ -31,6 +32,7 @@ func evalCNIAddSlow(c *Case) (v Verdict) {
 			continue
 		}
 		v.Satisfied = v.Need(GroupRuntime, 0.80, Fact{Claim: oneLine(s.Text) + ".", At: s.At, Refs: cite(s.Refs...), N: 1})
+		v.Sup(GroupKubelet, WeightStateLoose, c.nodeState(event.NodeNetworkNotReady))
 		for _, p := range c.Pods {
 			for _, r := range p.Runs {
 				if r.From >= s.To && len(r.Refs) > 0 {

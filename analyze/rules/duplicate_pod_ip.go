@@ -122,16 +122,16 @@ func (c *Case) OtherDoor() Fact {
 func (c *Case) TwoOwners() Fact {
 	least := c.seconds("duplicate-pod-ip", "overlap")
 	for _, p := range c.Pods {
-		if p.HostNetwork {
-			continue
-		}
 		for _, s := range c.servers() {
+			if p.HostNetwork || c.shared(s.Addr()) {
+				continue
+			}
 			for _, h := range c.Index.Holders(s.Addr(), c.First) {
-				if h.Pod == p || h.Pod.UID == p.UID || h.Interval.State != identity.Held || h.Interval.To != 0 && h.Interval.To.Sub(c.First) < least {
+				if h.Pod == p || h.Pod.UID == p.UID || h.Pod.PodRef.String() == p.PodRef.String() || !owns(h.Interval) || h.Interval.To != 0 && h.Interval.To.Sub(c.First) < least {
 					continue
 				}
 				mine := slices.ContainsFunc(c.Index.Holders(s.Addr(), c.First), func(o identity.Holder) bool {
-					return o.Pod == p && o.Interval.State == identity.Held
+					return o.Pod == p && owns(o.Interval)
 				})
 				if !mine || len(h.Interval.Sources) == 0 {
 					continue
@@ -142,6 +142,24 @@ func (c *Case) TwoOwners() Fact {
 		}
 	}
 	return Fact{}
+}
+
+// owns reports whether a source that knows of ownership stands behind an
+// interval: what consumers of an address believe is not enough.
+func owns(iv *identity.Interval) bool {
+	return iv.State == identity.Held && slices.ContainsFunc(iv.Sources, func(s identity.Source) bool { return s.Trust >= 0.85 })
+}
+
+// shared reports whether several pods may rightly have the address: a node's, or
+// that of a pod on the host network. Objects of static pods that are gone do not
+// always say that they were such.
+func (c *Case) shared(ip netip.Addr) bool {
+	for _, n := range c.Index.Nodes {
+		if slices.Contains(n.Addresses, ip) {
+			return true
+		}
+	}
+	return slices.ContainsFunc(c.Index.PodsWith(ip), func(p *identity.Pod) bool { return p.HostNetwork || slices.Contains(p.HostIPs, ip) })
 }
 
 // TwoMACs tells whether two MACs answered for the probed IP at the same time:

@@ -23,6 +23,7 @@ var _ = register(Rule{
 	Precedents: []string{"https://github.com/kubernetes/kubernetes/issues/82987", "https://github.com/kubernetes/kubernetes/issues/94080", "https://github.com/kubernetes/kubernetes/issues/124226",
 		"https://github.com/kubernetes/kubernetes/issues/140349"},
 	Thresholds: []Threshold{{"many-pods", 3, "count", "pods whose exec probes fail together before the node is suspected"}},
+	Explains:   []string{"app-slow-start"},
 	Eval:       evalExecProbe,
 })
 

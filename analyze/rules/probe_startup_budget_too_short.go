@@ -70,12 +70,16 @@ func evalStartupBudget(c *Case) (v Verdict) {
 	if f := c.OtherPortAnswers(); f.OK() && c.NeverAnswered() {
 		v.Con(GroupNodePcap, WeightDirect, f)
 	}
-	if len(early) == 1 {
-		v.Limit(0.69, "one killed run")
+	if ends := c.ownEnds(c.First.Add(-time.Minute), c.Last.Add(time.Minute)); len(ends) >= len(early) {
+		v.Con(GroupStatus, WeightDirect, Fact{Claim: "As many runs ended by themselves.", At: ends[0].To, Refs: runRefs(ends), N: len(ends)})
 	}
-	v.Limit(0.85, "kubelet log and spec")
-	if f := c.appLog("", "starting"); f.OK() {
-		v.Cap = max(v.Cap, 0.92)
+	switch {
+	case len(early) == 1:
+		v.Limit(0.69, "one killed run")
+	case c.appLog("", "starting").OK():
+		v.Limit(0.92, "kubelet log, spec and container log")
+	default:
+		v.Limit(0.85, "kubelet log and spec")
 	}
 	v.Ask(MissAppLog)
 	return v

@@ -2,6 +2,8 @@ package rules
 
 import (
 	"fmt"
+	"strings"
+	"time"
 
 	"github.com/probe-forensics/probe-forensics/analyze/identity"
 	"github.com/probe-forensics/probe-forensics/analyze/model"
@@ -26,10 +28,7 @@ var _ = register(Rule{
 
 func evalStatusPatchLag(c *Case) (v Verdict) {
 	window := c.seconds("status-patch-lag", "window")
-	late := c.nodeState(event.NodeStatusFailed)
-	if !late.OK() {
-		late = c.nodeState(event.NodeThrottled)
-	}
+	late := c.podWrites()
 	if !late.OK() {
 		return v
 	}
@@ -51,4 +50,25 @@ func evalStatusPatchLag(c *Case) (v Verdict) {
 	v.OnlyContributes = c.Trigger == model.TriggerAttempts
 	v.Ask(MissAudit)
 	return v
+}
+
+// podWrites cites writes of the pods' status that failed or were held back.
+// Leases and the node's own status are left out: they say nothing about pods.
+func (c *Case) podWrites() Fact {
+	f := Fact{}
+	n := c.Index.Node(c.Node)
+	if n == nil {
+		return f
+	}
+	for _, s := range n.States {
+		if s.Code != event.NodeStatusFailed && s.Code != event.NodeThrottled || s.At < c.First.Add(-time.Minute) || s.At > c.Last.Add(2*time.Minute) {
+			continue
+		}
+		for _, p := range c.Pods {
+			if s.Pod.UID != "" && s.Pod.UID == p.UID || strings.Contains(s.Message, "/pods/"+p.Name+"/status") || strings.Contains(s.Message, "status for pod") && strings.Contains(s.Message, p.Name) {
+				f.add(oneLine(s.Message), s.At, s.Ref)
+			}
+		}
+	}
+	return f
 }
