@@ -58,7 +58,7 @@ func attemptRow(w *probe.Worker, a *probe.Attempt) model.Attempt {
 			m.FlowRefs = append(m.FlowRefs, s.Ref)
 		}
 	}
-	h := sha256.Sum256(fmt.Appendf(nil, "%s|%s|%s|%s|%s|%d|%s|%s", m.Namespace, m.Pod, m.UID, m.Container, m.Probe, m.End, m.Outcome, m.Output))
+	h := sha256.Sum256(fmt.Appendf(nil, "%s|%s|%s|%s|%s|%d|%s|%s|%s:%d", m.Namespace, m.Pod, m.UID, m.Container, m.Probe, m.End, m.Outcome, m.Output, m.Target.Host, m.Target.Port))
 	m.ID = hex.EncodeToString(h[:8])
 	return m
 }

@@ -54,6 +54,9 @@ func (s *Set) Join(caps *capture.Set) {
 		}
 	}
 	s.fromPackets(caps, taken)
+	if len(s.Workers) == 0 {
+		s.captureOnly(caps)
+	}
 }
 
 // Server is the address the attempt went to: named by the text, else the pod's

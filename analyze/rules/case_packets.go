@@ -9,6 +9,7 @@ import (
 
 	"github.com/probe-forensics/probe-forensics/analyze/capture"
 	"github.com/probe-forensics/probe-forensics/analyze/identity"
+	"github.com/probe-forensics/probe-forensics/analyze/model"
 	"github.com/probe-forensics/probe-forensics/analyze/probe"
 	"github.com/probe-forensics/probe-forensics/parsers/event"
 )
@@ -448,6 +449,26 @@ func (c *Case) OtherPortAnswers() Fact {
 		}
 	}
 	return f
+}
+
+// harmless explains packets near the failures that look like a fault and are
+// none: the prober's RST against a server that speaks first.
+func (c *Case) harmless() []model.Evidence {
+	for _, s := range c.servers() {
+		for _, k := range c.Captures.Between(s, c.First.Add(-time.Minute), cmp.Or(c.Recovered, c.Last).Add(time.Minute)) {
+			f := k.Seen().Flow
+			if f.SYNACK.Seen() && f.Response.Seen() && !f.Request.Seen() && f.ClientFIN.Seen() && f.ClientRST.Seen() && f.ClientRST.At >= f.ClientFIN.At {
+				ref := k.Seen().Ref
+				ref.Packet = f.ClientRST.Packet
+				if ref.Line != 0 {
+					ref.Line, ref.Packet, ref.Offset = f.ClientRST.Packet, 0, 0
+				}
+				return []model.Evidence{{Role: model.RoleContext, Rule: Inconclusive, Ref: model.RefOf(ref), Time: model.At(f.ClientRST.At),
+					Claim: "The RST at the end of a successful probe is normal: the prober closes right after the handshake, and the server's greeting meets a closed socket."}}
+			}
+		}
+	}
+	return nil
 }
 
 // seconds of a duration, for claims.

@@ -163,6 +163,11 @@ func verdictOf(c *Case, cands []*candidate) model.Incident {
 			inc.Contributing = append(inc.Contributing, model.Contributing{ID: k.rule.ID, Confidence: k.score, Note: contributingNote(primary, k)})
 			inc.Evidence = append(inc.Evidence, lead(k)...)
 			ids = append(ids, k.rule.Recommend...)
+			if primary.score < 0.7 && k.score >= AbstainBelow && !k.verdict.OnlyContributes {
+				// Too little is proven to say which of the two it is.
+				inc.Alternatives = append(inc.Alternatives, model.Alternative{ID: k.rule.ID, Confidence: k.score, WhyNot: "may be the mechanism or the cause itself: " + whyNot(primary, k)})
+				missing = append(missing, k.verdict.Missing...)
+			}
 			continue
 		}
 		inc.Alternatives = append(inc.Alternatives, model.Alternative{ID: k.rule.ID, Confidence: k.score, WhyNot: whyNot(primary, k)})
@@ -176,6 +181,7 @@ func verdictOf(c *Case, cands []*candidate) model.Incident {
 		inc.Missing = missingOf(v.Missing)
 	}
 	inc.WouldChange = wouldChange(primary)
+	inc.Evidence = append(inc.Evidence, c.harmless()...)
 	inc.Recommend = recommend(ids...)
 	return inc
 }
