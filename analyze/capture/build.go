@@ -246,6 +246,10 @@ func (b *Builder) infer(c *Capture) {
 		}
 	}
 	name := strings.ToLower(base(c.Info.Path))
+	if len(ci.Interfaces) == 1 && ci.Interfaces[0] != "" {
+		// The file itself says which interface it was taken on.
+		name = strings.ToLower(ci.Interfaces[0])
+	}
 	says := func(words ...string) bool {
 		return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(name, w) })
 	}
@@ -270,7 +274,7 @@ func (b *Builder) infer(c *Capture) {
 		c.Why = strconv.Itoa(max(len(ips), len(pods))) + " pods send or answer in it: a shared point of the node"
 	case says("any"):
 		c.Point, c.Why = NodeAny, "file name says any; the frames fit"
-	case says("netns", "pod", "eth0", "inside"):
+	case says("netns", "inside"), says("pod", "eth0") && len(pods) == 1, says("pod") && says("eth0"):
 		c.Point, c.Why = PodNetns, "one pod is behind every connection, and the file name says pod or eth0"
 	case says("veth", "cali", "lxc", "eni"):
 		c.Point, c.Why = PodVeth, "one pod is behind every connection, and the file name says veth"

@@ -1,14 +1,20 @@
 package flow
 
-import "github.com/probe-forensics/probe-forensics/parsers/event"
+import (
+	"net/netip"
+
+	"github.com/probe-forensics/probe-forensics/parsers/event"
+)
 
 const (
 	egressEvery = event.Nanos(1e9)
 	maxEgress   = 4096
 )
 
+// egressKey is a sender: its MAC, or its address where no MAC is known.
 type egressKey struct {
 	mac  event.MAC
+	ip   netip.Addr
 	what uint8
 }
 
@@ -26,10 +32,15 @@ var egressNames = [...]string{
 
 // sighting reports a frame that a host sent of its own accord.
 func (t *Tracker) sighting(p *Packet) {
+	k := egressKey{mac: p.EthSrc, what: uint8(p.Kind)}
 	if p.EthSrc.IsZero() {
-		return
+		// Printed packets seldom have MACs; captures without them (loopback, tunnels'
+		// raw IP) have no bridge to move.
+		if p.Lacks&LacksMAC == 0 || !p.Src.IsValid() {
+			return
+		}
+		k.ip = p.Src
 	}
-	k := egressKey{p.EthSrc, uint8(p.Kind)}
 	if last, ok := t.egress.m[k]; ok && p.At-last < egressEvery && p.At >= last {
 		return
 	}
