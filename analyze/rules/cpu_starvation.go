@@ -60,11 +60,11 @@ func evalCPUStarvation(c *Case) (v Verdict) {
 		v.Satisfied = true
 	default:
 		// A low limit is a smell, no more: it is told beside whatever the cause is.
-		if !limit.OK() {
-			return Verdict{}
-		}
-		v.OnlyContributes, v.Satisfied = true, true
+		v = Verdict{OnlyContributes: true}
+		v.Satisfied = v.Need(GroupSpec, WeightSmell, limit)
 		v.Limit(0.45, "no counters of processor time in the inputs")
+		v.Ask(MissCPU)
+		return v
 	}
 	v.Sup(GroupKernel, WeightState, stuck)
 	v.Sup(GroupSpec, WeightSmell, limit)
