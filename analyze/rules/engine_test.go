@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"net/netip"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -93,6 +94,8 @@ func TestTextAlone(t *testing.T) {
 		{"grpc status", "grpc", "service unhealthy (responded with \"NOT_SERVING\")", "grpc-unhealthy", 0.90},
 		{"refused", "tcp", "dial tcp 10.1.2.3:80: connect: connection refused", "app-not-listening", 0.65},
 		{"time-out", "tcp", "dial tcp 10.1.2.3:80: i/o timeout", Inconclusive, 0.55},
+		{"time-out awaiting headers", "http", "Get \"http://10.1.2.3:80/\": context deadline exceeded (Client.Timeout exceeded while awaiting headers)", Inconclusive, 0.39},
+		{"a command's own words", "", "database is locked", "exec-probe-failed", 0.90},
 		{"no route", "tcp", "dial tcp 10.1.2.3:80: connect: no route to host", Inconclusive, 0.55},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -171,4 +174,44 @@ func TestAbstentionNamesTheAmbiguity(t *testing.T) {
 	require.NotEmpty(t, inc.WouldChange)
 	assert.Contains(t, inc.WouldChange[0], "accept-queue-overflow")
 	assert.NotEmpty(t, inc.Missing)
+}
+
+// A time-out's words stand for many causes: all of them are listed, none is named.
+func TestTimeoutTextListsWhatRemains(t *testing.T) {
+	got := Judge(textCase("http", "Get \"http://10.1.2.3:80/\": context deadline exceeded (Client.Timeout exceeded while awaiting headers)", 5))
+	var ids []string
+	for _, a := range got.Alternatives {
+		ids = append(ids, a.ID)
+	}
+	for _, id := range []string{"app-hang", "policy-drop", "packet-loss-latency", "accept-queue-overflow"} {
+		assert.Contains(t, ids, id)
+	}
+}
+
+// Pods on the host network share the node's address rightly, also where an old
+// object does not say that the pod was one of them.
+func TestNodeAddressIsNoDuplicate(t *testing.T) {
+	c := textCase("tcp", "dial tcp 10.1.2.3:80: connect: connection refused", 3)
+	held := func(line int64) []identity.Interval {
+		return []identity.Interval{{IP: c.Failed()[0].Addr.Addr(), From: 1, State: identity.Held, Primary: true,
+			Sources: []identity.Source{{Kind: "status", Trust: 0.85, Ref: event.Ref{Stream: 2, Line: line}}}}}
+	}
+	other := &identity.Pod{PodRef: event.PodRef{Namespace: "kube-system", Name: "agent", UID: "u-2"}, Node: "n1"}
+	c.Pods[0].Intervals, other.Intervals = held(1), held(2)
+	assert.True(t, owns(&other.Intervals[0]))
+	assert.False(t, c.shared(c.Failed()[0].Addr.Addr()))
+	c.Index.Nodes = []*identity.Node{{Name: "n1", Addresses: []netip.Addr{c.Failed()[0].Addr.Addr()}}}
+	assert.True(t, c.shared(c.Failed()[0].Addr.Addr()))
+}
+
+// A completed init container is no crash.
+func TestInitContainerIsNoCrash(t *testing.T) {
+	assert.True(t, mayBeInit(identity.Run{ExitCode: 0}))
+	assert.True(t, mayBeInit(identity.Run{ExitCode: -1}))
+	assert.False(t, mayBeInit(identity.Run{ExitCode: 1}))
+	assert.False(t, mayBeInit(identity.Run{Container: "app", ExitCode: 0}))
+	p := &identity.Pod{Containers: []event.ContainerSpec{{Name: "setup", Init: true}, {Name: "proxy", Init: true, Sidecar: true}, {Name: "app"}}}
+	assert.True(t, isInit(p, "setup"))
+	assert.False(t, isInit(p, "proxy"), "a sidecar is not meant to end")
+	assert.False(t, isInit(p, "app"))
 }
