@@ -50,6 +50,9 @@ func (c *analyzeCmd) Run(rt *session, kctx *kong.Context) error {
 		return err
 	}
 
+	if err := c.checkRedaction(dir); err != nil {
+		return err
+	}
 	kase, err := rt.open(c.Input, limits)
 	if err != nil {
 		return err
@@ -64,8 +67,12 @@ func (c *analyzeCmd) Run(rt *session, kctx *kong.Context) error {
 	if err := rt.fillExcerpts(res, kase, c.Input); err != nil {
 		return err
 	}
-	out := report.Options{Flavor: report.Flavor(c.Flavor), Terminal: rt.terminal(), Settings: settingsOf(kctx)}
-	if err := report.Render(rt.ctx, res, report.NewDir(dir, rt.stdout), out, formats...); err != nil {
+	shown, settings, err := c.redacted(rt, res, settingsOf(kctx))
+	if err != nil {
+		return err
+	}
+	out := report.Options{Flavor: report.Flavor(c.Flavor), Terminal: rt.terminal(), Settings: settings}
+	if err := report.Render(rt.ctx, shown, report.NewDir(dir, rt.stdout), out, formats...); err != nil {
 		return wrapOutput(err, dir)
 	}
 	if writesFiles(formats, out) && !slices.Contains(formats, "term") {

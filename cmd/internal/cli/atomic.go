@@ -8,7 +8,7 @@ import (
 )
 
 // writeFile writes a file that appears whole or not at all.
-func writeFile(path string, write func(io.Writer) error) (err error) {
+func writeFile(path string, mode os.FileMode, write func(io.Writer) error) (err error) {
 	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*.tmp")
 	if err != nil {
 		return failf("%w", err)
@@ -18,7 +18,7 @@ func writeFile(path string, write func(io.Writer) error) (err error) {
 			err = errors.Join(err, os.Remove(f.Name()))
 		}
 	}()
-	if err := errors.Join(write(f), f.Sync(), f.Chmod(0o644), f.Close()); err != nil {
+	if err := errors.Join(write(f), f.Sync(), f.Chmod(mode), f.Close()); err != nil {
 		return err
 	}
 	return os.Rename(f.Name(), path)

@@ -55,7 +55,7 @@ func (c *extractCmd) Run(rt *session) error {
 		}
 		path = base[:len(base)-len(reportSuffix)] + extractSuffix
 	}
-	if err := writeFile(path, write); err != nil {
+	if err := writeFile(path, 0o644, write); err != nil {
 		return err
 	}
 	rt.say("%s: wrote %s\n", programName, path)

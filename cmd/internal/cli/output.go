@@ -9,16 +9,21 @@ import (
 	"github.com/alecthomas/kong"
 	"github.com/charmbracelet/x/term"
 
+	"github.com/probe-forensics/probe-forensics/analyze/model"
 	"github.com/probe-forensics/probe-forensics/parsers/source"
 	"github.com/probe-forensics/probe-forensics/report"
+	"github.com/probe-forensics/probe-forensics/report/manifest"
+	"github.com/probe-forensics/probe-forensics/report/redact"
 	reportterm "github.com/probe-forensics/probe-forensics/report/term"
 )
 
 // outputFlags say what is written where.
 type outputFlags struct {
-	Output string   `short:"o" group:"output" placeholder:"DIR" complete:"dirs" help:"Write the reports to DIR, which may exist (default: ./INPUT.probe-forensics, after the first input)."`
-	Format []string `short:"f" group:"output" placeholder:"LIST" complete:"words ${formats}" help:"Of ${formats} (default: ${defaultFormats})."`
-	Flavor string   `group:"output" enum:"github,gitlab,plain" default:"github" placeholder:"FLAVOR" help:"Markdown for github, gitlab or plain."`
+	Output    string   `short:"o" group:"output" placeholder:"DIR" complete:"dirs" help:"Write the reports to DIR, which may exist (default: ./INPUT.probe-forensics, after the first input)."`
+	Format    []string `short:"f" group:"output" placeholder:"LIST" complete:"words ${formats}" help:"Of ${formats} (default: ${defaultFormats})."`
+	Flavor    string   `group:"output" enum:"github,gitlab,plain" default:"github" placeholder:"FLAVOR" help:"Markdown for github, gitlab or plain."`
+	Redact    bool     `group:"output" help:"Replace names, addresses and MACs in every output, each always by the same pseudonym."`
+	RedactMap string   `group:"output" placeholder:"FILE" complete:"files" help:"With --redact: write originals and pseudonyms to FILE, which undoes the redaction: keep it apart from the reports."`
 }
 
 // formatVars fills ${formats} and ${defaultFormats} from the registry.
@@ -50,6 +55,41 @@ func (f *outputFlags) formats() ([]string, error) {
 // this ending are never read as input, so that a second run over the same
 // directory gives the same result.
 const reportSuffix = source.ReportSuffix
+
+// redacted replaces what identifies people's clusters, and writes the map.
+func (f *outputFlags) redacted(rt *session, res *model.Result, settings []manifest.Setting) (*model.Result, []manifest.Setting, error) {
+	if !f.Redact {
+		return res, settings, nil
+	}
+	out, names, err := redact.Apply(rt.ctx, res)
+	if err != nil {
+		return nil, nil, err
+	}
+	for i := range settings {
+		settings[i].Value = names.Text(settings[i].Value)
+	}
+	settings = append(settings, manifest.Setting{Key: "redact", Value: "true"})
+	if f.RedactMap != "" {
+		err = writeFile(f.RedactMap, 0o600, names.Write)
+	}
+	return out, settings, err
+}
+
+// checkRedaction refuses a map inside the directory that is handed on.
+func (f *outputFlags) checkRedaction(dir string) error {
+	if f.RedactMap == "" {
+		return nil
+	}
+	if !f.Redact {
+		return usagef("--redact-map without --redact: there is nothing to map").try("--redact --redact-map %s", f.RedactMap)
+	}
+	absMap, errMap := filepath.Abs(f.RedactMap)
+	absDir, errDir := filepath.Abs(dir)
+	if rel, err := filepath.Rel(absDir, absMap); errMap == nil && errDir == nil && err == nil && filepath.IsLocal(rel) {
+		return usagef("--redact-map %s lies in the directory of the reports: it would be handed on with them", f.RedactMap)
+	}
+	return nil
+}
 
 // dir is the directory of the reports. It must not be an input: a report in the
 // place of what it was made from would destroy evidence.
