@@ -3,6 +3,7 @@ package logs
 import (
 	"bytes"
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/probe-forensics/probe-forensics/parsers/event"
@@ -22,6 +23,9 @@ type hostReader struct {
 	o    *objectStream
 	dry  bool
 	said bool // the current line yielded a fact
+	// pod is whose state it is, where the command or the path says so; zero for the
+	// node's own.
+	pod event.PodRef
 }
 
 // registerHost adds a format made of a tool. Detection asks the tool itself: it
@@ -73,7 +77,7 @@ func (t *hostTool) detect(head []byte, path string) int {
 }
 
 func (t *hostTool) parse(o *objectStream) error {
-	h := &hostReader{o: o}
+	h := &hostReader{o: o, pod: podOfOutput(o.in)}
 	line, end := t.start(h)
 	l := newTextLines(o.in, 1<<20)
 	for l.scan() {
@@ -112,6 +116,9 @@ func (h *hostReader) fact(f event.HostFact) {
 		return
 	}
 	h.said = true
+	if f.Pod == (event.PodRef{}) {
+		f.Pod = h.pod
+	}
 	f.Value = clip([]byte(f.Value), maxHostValue)
 	h.o.emit(event.Stamp{}, h.o.in.Info.Node, &f)
 }
@@ -127,6 +134,53 @@ func printedPath(in *Input) string {
 		return w[len(w)-1]
 	}
 	return in.Path
+}
+
+// podOfOutput finds the pod in whose network namespace or control group a
+// command ran: kubectl exec names it, or the path of the file.
+func podOfOutput(in *Input) event.PodRef {
+	w := strings.Fields(in.Command)
+	for i := 0; i+2 < len(w); i++ {
+		if (strings.HasSuffix(w[i], "kubectl") || strings.HasSuffix(w[i], "oc")) && slices.Contains(w[i+1:], "exec") {
+			return podInExec(w[i+1:])
+		}
+	}
+	path := printedPath(in)
+	if p := podInPath(path); p.UID != "" {
+		return p
+	}
+	seg := strings.Split(path, "/")
+	for i := 0; i+1 < len(seg); i++ {
+		if seg[i] != "pods" {
+			continue
+		}
+		if p := strings.Split(seg[i+1], "_"); len(p) == 3 { // /var/log/pods/NS_POD_UID
+			return event.PodRef{Namespace: p[0], Name: p[1], UID: p[2]}
+		}
+		if i >= 2 && seg[i-2] == "namespaces" && i+2 < len(seg) {
+			return event.PodRef{Namespace: seg[i-1], Name: seg[i+1]}
+		}
+	}
+	return event.PodRef{}
+}
+
+// podInExec reads the arguments of kubectl exec up to the command it runs.
+func podInExec(w []string) event.PodRef {
+	pod := event.PodRef{Namespace: namespaceInCommand(strings.Join(w, " "))}
+	seen := false
+	for i := 0; i < len(w) && w[i] != "--"; i++ {
+		switch s := w[i]; {
+		case s == "exec":
+			seen = true
+		case s == "-n" || s == "--namespace" || s == "-c" || s == "--container" || s == "--context" || s == "--kubeconfig":
+			i++
+		case strings.HasPrefix(s, "-"):
+		case seen:
+			pod.Name = strings.TrimPrefix(strings.TrimPrefix(s, "pods/"), "pod/")
+			return pod
+		}
+	}
+	return event.PodRef{}
 }
 
 // podInPath finds the pod that a cgroup's path belongs to: "pod<uid>", with

@@ -123,7 +123,7 @@ var cpuStatKeys = map[string]bool{
 }
 
 func startCPUStat(h *hostReader) (func([]byte) bool, func()) {
-	pod := podInPath(h.path())
+	pod := event.PodRef{}
 	return func(line []byte) bool {
 		w := words(line)
 		if len(w) != 2 || !cpuStatKeys[w[0]] {
@@ -142,7 +142,7 @@ func startCPUStat(h *hostReader) (func([]byte) bool, func()) {
 }
 
 func startPSI(h *hostReader) (func([]byte) bool, func()) {
-	pod := podInPath(h.path())
+	pod := event.PodRef{}
 	resource := pressureOf(h.path())
 	return func(line []byte) bool {
 		w := words(line)

@@ -56,7 +56,7 @@ func startRoute(h *hostReader) (func([]byte) bool, func()) {
 			return true
 		case kind == "local":
 			if a, ok := ipAddr([]byte(w[0])); ok && !strings.Contains(w[0], "/") {
-				h.fact(event.HostFact{Tool: event.ToolRoute, IP: a, Device: wordAfter(w, "dev"), Key: "local", Value: strings.Join(w[1:], " ")})
+				h.fact(event.HostFact{Tool: event.ToolRoute, IP: a, Device: wordAfter(w, "dev"), Key: "local", Value: "local " + strings.Join(w[1:], " ")})
 			}
 			return true
 		case kind == "" && slices.Contains(w, "uid"): // ip route get
