@@ -50,7 +50,7 @@ func (t *hostTool) detect(head []byte, path string) int {
 	h := &hostReader{dry: true, o: &objectStream{in: &Input{Path: path}}}
 	line, _ := t.start(h)
 	known, seen := 0, 0
-	for len(head) > 0 && seen < 60 {
+	for len(head) > 0 && seen < 60 && (known > 0 || seen < 5) {
 		text, rest, whole := bytes.Cut(head, []byte("\n"))
 		head = rest
 		text = bytes.TrimRight(text, " \t\r")
