@@ -38,12 +38,20 @@ type seqBook struct {
 	absolute, decided bool
 	syns              map[[2]netip.Addr]lastSYN
 	made              uint32 // pseudo initial numbers given out for tshark's lines
+	rows              map[[2]netip.Addr]rowTalk
 }
 
 // lastSYN is the latest connection attempt between two hosts.
 type lastSYN struct {
 	sport, dport uint16
 	seq          uint32
+}
+
+// rowTalk is the connection used last in one direction between two hosts, by
+// lines of tshark, and how much of its frames is headers.
+type rowTalk struct {
+	sport, dport uint16
+	headers      int64
 }
 
 func (s *seqBook) talk(p *flow.Packet) (t *talk, side int) {
