@@ -32,10 +32,10 @@ func (c *conn) event(t *Tracker) *event.Flow {
 		VLAN: c.vlan, Tunnel: c.tunnel, OuterSrc: c.outerSrc, OuterDst: c.outerDst,
 		Evicted: !c.closed(),
 	}
-	if c.isnKnown {
+	if c.isnKnown && !c.relative {
 		f.ISN = o.start
 	}
-	if c.synack.Seen() && !c.noSeq {
+	if c.synack.Seen() && !c.noSeq && !c.relative {
 		f.ServerISN = r.start
 	}
 	if f.SYNTimes == nil && c.syn.Seen() {

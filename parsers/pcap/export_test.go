@@ -34,3 +34,6 @@ func EachFrame(b []byte, visit func(rec Record, p *flow.Packet)) error {
 		visit(rec, d.decode(&rec))
 	}
 }
+
+// Supported reports whether frames of a link type are decoded.
+func Supported(link uint32) bool { return supported(link) }
