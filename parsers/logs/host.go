@@ -60,6 +60,9 @@ func (t *hostTool) detect(head []byte, path string) int {
 		if !whole && seen > 0 && len(text) > 0 && cap(text) > 4096 {
 			break // cut by the peek
 		}
+		if len(bytes.TrimSpace(text)) == 0 {
+			continue
+		}
 		if line(text) {
 			known++
 			seen++
@@ -85,8 +88,8 @@ func (t *hostTool) parse(o *objectStream) error {
 			return o.ctx.Err()
 		}
 		o.lines++
-		text := bytes.TrimRight(l.text(), " \t")
-		if len(text) == 0 {
+		text := bytes.TrimRight(l.text(), " \t\r")
+		if len(bytes.TrimSpace(text)) == 0 {
 			continue
 		}
 		o.at, h.said = place{l.n, l.offset}, false

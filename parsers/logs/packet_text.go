@@ -192,7 +192,7 @@ func (r *packetText) finish(lines int64) {
 	r.tracker.Close()
 	c := r.info.Capture
 	c.Lacks = r.lacks()
-	c.Names = r.names.list()
+	c.Names = r.names.names
 	r.info.Rejected += r.rejected
 	r.info.Count("frames", r.frames)
 	r.info.Count("lines", lines)

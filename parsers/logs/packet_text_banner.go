@@ -55,14 +55,12 @@ func (r *packetText) banner(b []byte) bool {
 		}
 	}
 	if on, ok := after(b, "listening on "); ok {
-		r.listensOn(clip(word(on), 40))
+		noteInterface(r.tracker, clip(word(on), 40))
 	}
 	return true
 }
 
-// listensOn notes the interface that was captured on; "any" is none.
-func (r *packetText) listensOn(name string) { noteInterface(r.tracker, name) }
-
+// noteInterface notes the interface that was captured on; "any" is none.
 func noteInterface(t *flow.Tracker, name string) {
 	if name != "any" {
 		t.Interface(name)

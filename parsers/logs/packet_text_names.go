@@ -114,8 +114,6 @@ func (h *hostNames) named(b []byte) (netip.Addr, bool) {
 	return a, true
 }
 
-func (h *hostNames) list() []event.HostName { return h.names }
-
 // servicePorts are the ports of the service names that tcpdump prints without
 // -n and that probes and what runs beside them use (from the services files of
 // Debian and Fedora).

@@ -105,7 +105,7 @@ func (t *printedTCP) fields(p *flow.Packet, b []byte) {
 			if end < 0 {
 				end = len(b)
 			}
-			readTCPOptions(p, b[:end], ',')
+			readTCPOptions(p, b[:end])
 			b = b[min(len(b), end+1):]
 		case bytes.HasPrefix(b, []byte("length ")):
 			n, rest, _ := leadingUint(b[len("length "):])
@@ -163,7 +163,7 @@ func (t *printedTCP) oldFields(p *flow.Packet, b []byte) {
 			if end < 0 {
 				return
 			}
-			readTCPOptions(p, b[1:end], ',')
+			readTCPOptions(p, b[1:end])
 			b = b[end:]
 		case b[0] == '(':
 			return
@@ -176,10 +176,10 @@ func (t *printedTCP) oldFields(p *flow.Packet, b []byte) {
 }
 
 // readTCPOptions keeps MSS and time stamps.
-func readTCPOptions(p *flow.Packet, b []byte, sep byte) {
+func readTCPOptions(p *flow.Packet, b []byte) {
 	for len(b) > 0 {
 		var o []byte
-		o, b, _ = cutByte(b, sep)
+		o, b, _ = cutByte(b, ',')
 		o = skipBlanks(o)
 		if r, ok := after(o, "mss "); ok {
 			n, _, _ := leadingUint(r)
