@@ -2,7 +2,6 @@ package parquetout
 
 // The rows of the lake, one struct a table. Column names are part of the public
 // contract: columns are added (nullable), never renamed, retyped or reused.
-// docs/schema explains them in full.
 //
 // Shared columns: bundle_id is the sha256 of the input (of the sorted digests
 // of several), run_id identifies inputs, settings, rules and version. ts is
