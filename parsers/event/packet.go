@@ -65,7 +65,7 @@ type Flow struct {
 	History        string // Zeek's history string
 	ISN            uint32 // client's initial sequence number; with the 4-tuple it is the connection's identity
 	ServerISN      uint32
-	Relative       bool // ISN unknown: packet text with relative numbers
+	Relative       bool // ISN unknown: neither SYN nor SYN-ACK seen, or packet text without it
 
 	SYN          Mark    // first SYN
 	SYNTimes     []Nanos // every SYN that is not a copy, first included, at most 16
@@ -93,10 +93,13 @@ type Flow struct {
 
 	// Link layer: who the SYN was sent to and who answered. Zero when the link type
 	// has no such address (SLL has the sender's only).
-	ClientMAC    MAC // source of the SYN
-	SYNDstMAC    MAC // destination of the SYN
-	AnswerMAC    MAC // source of the SYN-ACK or RST
-	AnswerDstMAC MAC
+	ClientMAC MAC // source of the SYN
+	SYNDstMAC MAC // destination of the SYN
+	// LastSYNDstMAC is that of the last SYN: it differs when the neighbour entry was
+	// corrected while the client was trying.
+	LastSYNDstMAC MAC
+	AnswerMAC     MAC // source of the SYN-ACK or RST
+	AnswerDstMAC  MAC
 	// Interfaces of SYN and answer where the capture has several ("" otherwise).
 	SYNInterfaces, AnswerInterfaces []string
 

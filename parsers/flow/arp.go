@@ -28,6 +28,9 @@ type heldARP struct {
 type arpBook struct {
 	held []heldARP
 	head int
+	// open counts the requests for an address that wait in the queue, so that a
+	// storm of replies does not search it each time.
+	open map[netip.Addr]int
 }
 
 // neighbour takes an ARP or ND packet.
@@ -43,7 +46,7 @@ func (t *Tracker) neighbour(p *Packet) {
 	t.talker(p)
 	h := mixMAC(mixMAC(mix(0, uint64(p.ARPOpcode)<<8|uint64(p.Kind)), p.SenderMAC), p.TargetMAC)
 	h = mixAddr(mixAddr(h, p.Src), p.Dst)
-	if t.copies.seen(p, h, false) {
+	if t.copies.seen(p, h, slow) {
 		t.n.duplicates++
 		t.arp.copyOf(h)
 		return
@@ -67,7 +70,7 @@ func (t *Tracker) neighbour(p *Packet) {
 		t.limit("arp-limit", "more than 4096 ARP frames within a second: the first requests were taken as unanswered", p.Ref)
 		t.arp.pop(t)
 	}
-	t.arp.held = append(t.arp.held, heldARP{at: p.At, ref: p.Ref, arp: a, sig: h})
+	t.arp.push(heldARP{at: p.At, ref: p.Ref, arp: a, sig: h})
 	t.arp.advance(t, p.At)
 }
 
@@ -83,9 +86,10 @@ func arpOp(p *Packet) event.ARPOp {
 	return event.ARPRequest
 }
 
-// copyOf counts a copy with the observation it is a copy of.
+// copyOf counts a copy with the observation it is a copy of, one of the latest.
 func (b *arpBook) copyOf(sig uint64) {
-	for i := len(b.held) - 1; i >= b.head; i-- {
+	const near = 64
+	for i := len(b.held) - 1; i >= max(b.head, len(b.held)-near); i-- {
 		if b.held[i].sig == sig {
 			b.held[i].arp.Copies++
 			return
@@ -93,27 +97,48 @@ func (b *arpBook) copyOf(sig uint64) {
 	}
 }
 
+// asks reports whether an observation waits for an answer.
+func (h *heldARP) asks() bool {
+	return (h.arp.Op == event.ARPRequest || h.arp.Op == event.ARPProbe) && !h.arp.Answered
+}
+
+func (b *arpBook) push(h heldARP) {
+	if h.asks() {
+		if b.open == nil {
+			b.open = make(map[netip.Addr]int)
+		}
+		b.open[h.arp.TargetIP]++
+	}
+	b.held = append(b.held, h)
+}
+
 // answer marks the requests that a reply answers.
 func (b *arpBook) answer(reply *event.ARP, at event.Nanos) {
+	if b.open[reply.SenderIP] == 0 {
+		return
+	}
 	for i := b.head; i < len(b.held); i++ {
 		h := &b.held[i]
-		if h.arp.Op != event.ARPRequest && h.arp.Op != event.ARPProbe || h.arp.Answered {
-			continue
-		}
-		if h.arp.TargetIP == reply.SenderIP && at-h.at <= answerWithin {
+		if h.asks() && h.arp.TargetIP == reply.SenderIP && at-h.at <= answerWithin {
+			b.settle(h)
 			h.arp.Answered = true
 			h.arp.AnswerMAC = reply.SenderMAC
 		}
 	}
 }
 
+// settle takes a request off the count of those that wait.
+func (b *arpBook) settle(h *heldARP) {
+	if b.open[h.arp.TargetIP]--; b.open[h.arp.TargetIP] <= 0 {
+		delete(b.open, h.arp.TargetIP)
+	}
+}
+
 // advance lets go what is settled at the given time: the head of the queue as
-// long as it is no request, or an answered one, or one that has waited enough.
+// long as it asks nothing, or has waited enough.
 func (b *arpBook) advance(t *Tracker, now event.Nanos) {
 	for b.head < len(b.held) {
-		h := &b.held[b.head]
-		waiting := h.arp.Op == event.ARPRequest || h.arp.Op == event.ARPProbe
-		if waiting && !h.arp.Answered && now-h.at <= answerWithin {
+		if h := &b.held[b.head]; h.asks() && now-h.at <= answerWithin {
 			return
 		}
 		b.pop(t)
@@ -122,6 +147,9 @@ func (b *arpBook) advance(t *Tracker, now event.Nanos) {
 
 func (b *arpBook) pop(t *Tracker) {
 	h := b.held[b.head]
+	if h.asks() {
+		b.settle(&h)
+	}
 	b.held[b.head] = heldARP{}
 	b.head++
 	if b.head == len(b.held) {
@@ -148,19 +176,18 @@ func (t *Tracker) icmpError(p *Packet) {
 	t.talker(p)
 	h := mixAddr(mixAddr(mix(uint64(p.ICMPType)<<8|uint64(p.ICMPCode), uint64(p.IPID)), p.Src), p.QuoteDst)
 	h = mix(h, uint64(p.QuoteSport)<<48|uint64(p.QuoteDport)<<32|uint64(p.QuoteSeq))
-	if t.copies.seen(p, h, p.IPID != 0) {
+	if t.copies.seen(p, h, weak) {
 		t.n.duplicates++
 		return
 	}
 	if p.QuoteProto != protoTCP || !p.QuoteSrc.IsValid() {
 		return
 	}
-	k, swapped := keyOf(p.QuoteSrc, p.QuoteDst, p.QuoteSport, p.QuoteDport)
+	k, _ := keyOf(p.QuoteSrc, p.QuoteDst, p.QuoteSport, p.QuoteDport)
 	c := t.table.m[k]
 	if c == nil {
 		return
 	}
-	_ = swapped
 	c.icmps++
 	if !c.icmp.Seen() {
 		c.icmp = event.ICMPError{Mark: p.mark(), From: p.Src, Type: p.ICMPType, Code: p.ICMPCode, V6: v6}
@@ -169,5 +196,3 @@ func (t *Tracker) icmpError(p *Packet) {
 }
 
 const protoTCP = 6
-
-var _ = netip.Addr{}

@@ -7,12 +7,11 @@ import (
 )
 
 const (
-	maxSYNTimes     = 16 // as event.Flow.SYNTimes
-	maxPathPlaces   = 6  // interfaces kept per SYN and per answer
-	histLimit       = 32 // letters of history kept
-	clientSide      = 0
-	serverSide      = 1
-	noInterfaceName = ""
+	maxSYNTimes   = 16 // as event.Flow.SYNTimes
+	maxPathPlaces = 6  // interfaces kept per SYN and per answer
+	histLimit     = 32 // letters of history kept
+	clientSide    = 0
+	serverSide    = 1
 )
 
 // conn is a live connection. It is kept small: event.Flow, which has room for
@@ -24,7 +23,6 @@ type conn struct {
 	hasAnswer bool
 	isnKnown  bool
 	noSeq     bool // printed packets without sequence numbers
-	relative  bool
 	histLen   uint8
 	hist      [histLimit]byte
 
@@ -44,8 +42,9 @@ type conn struct {
 	copies   int32
 	reqEnd   uint32
 
-	clientMAC, synDst, answerMAC, answerDst event.MAC
-	synPath, answerPath                     path
+	clientMAC, synDst, lastSynDst event.MAC
+	answerMAC, answerDst          event.MAC
+	synPath, answerPath           path
 
 	synTTL, synackTTL, rstTTL uint8
 	rstHasACK                 bool
@@ -76,6 +75,7 @@ type endpoint struct {
 	lastFIN     uint32
 	lastRST     uint32
 	rxmt, zero  scaled
+	gaps        scaled
 	bytes       int64
 	retrans     int32
 	maxSegment  int32
@@ -162,6 +162,9 @@ func (t *Tracker) tcp(p *Packet) {
 		t.n.duplicates++
 		c.copies++
 		c.passes(p, side)
+		if c.tunnel == "" {
+			c.tunnel, c.outerSrc, c.outerDst = p.Tunnel, p.OuterSrc, p.OuterDst
+		}
 		return
 	}
 	c.segment(t, p, side)
@@ -175,7 +178,10 @@ func (t *Tracker) isTCPCopy(k *connKey, p *Packet) bool {
 	h = mix(h, uint64(p.Seq)<<32|uint64(p.Ack))
 	h = mix(h, uint64(p.TSval)<<32|uint64(p.IPID)<<16|uint64(p.Window))
 	h = mix(h, uint64(p.Length)<<8|uint64(p.Flags))
-	return t.copies.seen(p, h, p.IPID != 0 || p.TSval != 0)
+	if p.IPID != 0 || p.TSval != 0 {
+		return t.copies.seen(p, h, strong)
+	}
+	return t.copies.seen(p, h, weak)
 }
 
 // reusedBy reports whether a SYN opens another connection on the same 4-tuple.
@@ -280,13 +286,16 @@ func (t *Tracker) talkerOf(e *endpoint, p *Packet) {
 	e.talker = t.talker(p)
 }
 
-// passes notes the interface a handshake packet was seen on.
+// passes notes where a handshake packet or a copy of it was seen.
 func (c *conn) passes(p *Packet, side int) {
 	switch {
 	case side == clientSide && p.Flags&(SYN|ACK|RST) == SYN:
 		c.synPath.add(p.Interface)
 		if c.synDst.IsZero() {
 			c.synDst = p.EthDst
+		}
+		if !p.EthDst.IsZero() {
+			c.lastSynDst = p.EthDst
 		}
 	case side == serverSide && p.Flags&(SYN|RST) != 0:
 		c.answerPath.add(p.Interface)
@@ -301,7 +310,6 @@ func (c *conn) segment(t *Tracker, p *Packet, side int) {
 	e, peer := &c.ep[side], &c.ep[1-side]
 	seq, ack := p.Seq, p.Ack
 	if p.Lacks&RelativeSeq != 0 {
-		c.relative = true
 		if p.Flags&SYN == 0 {
 			seq, ack = e.start+seq, peer.start+ack
 		}

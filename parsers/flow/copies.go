@@ -7,16 +7,28 @@ import (
 	"github.com/probe-forensics/probe-forensics/parsers/event"
 )
 
-// Limits of copy recognition. A packet with an IP identification or a TCP
-// timestamp is recognised again even after a queue has held it (netem, a slow
-// veth); one without either only at once, because a retransmission would look
-// the same.
+// copySlots is the size of the table.
 const (
-	copySlots       = 8192
-	copyStrongLimit = event.Nanos(2e9)
-	copyWeakLimit   = event.Nanos(20e6)
-	copySamePlace   = event.Nanos(2e6)
-	copyPlaces      = 6
+	copySlots  = 8192
+	copyPlaces = 6
+)
+
+// likeness says how long two equal packets are taken for one.
+type likeness struct {
+	// elsewhere is the limit for another interface or direction, here for the same
+	// one (a mirror port, a bridge port in hairpin mode).
+	elsewhere, here event.Nanos
+}
+
+var (
+	// A packet with an IP identification or a TCP time stamp is recognised again
+	// even after a queue has held it: a retransmission would differ.
+	strong = likeness{elsewhere: 2e9, here: 2e6}
+	// One with neither is recognised only at once, and not at the same place: a
+	// retransmission, or the reset of another segment, would look the same.
+	weak = likeness{elsewhere: 20e6, here: -1}
+	// ARP and neighbour discovery are repeated after a second at the earliest.
+	slow = likeness{elsewhere: 20e6, here: 2e6}
 )
 
 // place is an interface and a direction.
@@ -38,9 +50,8 @@ type copies struct{ slots []sighting }
 func newCopies() copies { return copies{slots: make([]sighting, copySlots)} }
 
 // seen reports whether the packet with this signature is a copy of an earlier
-// one, and remembers it. Strong says that the signature holds a field that a
-// retransmission would change.
-func (c *copies) seen(p *Packet, sig uint64, strong bool) bool {
+// one, and remembers it.
+func (c *copies) seen(p *Packet, sig uint64, like likeness) bool {
 	s := &c.slots[sig&(copySlots-1)]
 	here := place(p.Interface)<<2 | place(p.Dir)
 	if s.sig == sig {
@@ -48,17 +59,11 @@ func (c *copies) seen(p *Packet, sig uint64, strong bool) bool {
 		if age < 0 {
 			age = -age
 		}
-		limit := copyWeakLimit
-		switch {
-		// The cooked header of version 1 has a direction but no interface: two equal
-		// places may be two interfaces.
-		case s.has(here) && (p.Interface != 0 || p.Dir == DirUnknown):
-			limit = -1
-			if strong {
-				limit = copySamePlace
-			}
-		case strong:
-			limit = copyStrongLimit
+		limit := like.elsewhere
+		if s.has(here) && (p.Interface != 0 || p.Dir == DirUnknown) {
+			// The cooked header of version 1 has a direction but no interface: there,
+			// equal places may be two interfaces.
+			limit = like.here
 		}
 		if age <= limit {
 			if s.n < copyPlaces && !s.has(here) {

@@ -10,7 +10,7 @@ func (c *conn) event(t *Tracker) *event.Flow {
 	f := &event.Flow{
 		Client: c.client(), Server: c.server(),
 		State: c.state(), History: string(c.hist[:c.histLen]),
-		Relative: c.relative || !c.isnKnown,
+		Relative: !c.isnKnown,
 
 		SYN: c.syn, SYNTimes: c.synTimes, SYNs: int(c.syns),
 		SYNACK: c.synack, SYNACKs: int(c.synacks), LastSYNACK: c.lastSynack, ACK: c.ack,
@@ -22,7 +22,7 @@ func (c *conn) event(t *Tracker) *event.Flow {
 		ClientRetrans: int(o.retrans), ServerRetrans: int(r.retrans),
 		MaxServerSegment: int(r.maxSegment), Copies: int(c.copies),
 
-		ClientMAC: c.clientMAC, SYNDstMAC: c.synDst, AnswerMAC: c.answerMAC, AnswerDstMAC: c.answerDst,
+		ClientMAC: c.clientMAC, SYNDstMAC: c.synDst, LastSYNDstMAC: c.lastSynDst, AnswerMAC: c.answerMAC, AnswerDstMAC: c.answerDst,
 		SYNInterfaces: c.synPath.names(t), AnswerInterfaces: c.answerPath.names(t),
 
 		SYNTTL: c.synTTL, SYNACKTTL: c.synackTTL, RSTTTL: c.rstTTL, RSTIPID: c.rstIPID,

@@ -11,11 +11,12 @@ import (
 
 // How long a connection stays in memory after its last frame. Unanswered SYNs
 // and established connections may stay silent for minutes (SYN back-off, keep
-// alive); a closed connection waits a little for late retransmissions.
+// alive; five minutes are Zeek's limit); a closed connection waits a little for
+// late retransmissions.
 const (
 	sweepEvery = event.Nanos(10e9)
 	idleClosed = event.Nanos(10e9)
-	idleOpen   = event.Nanos(180e9)
+	idleOpen   = event.Nanos(300e9)
 	// maxConns bounds the connections in memory; about 16 MB.
 	maxConns = 1 << 15
 )

@@ -102,14 +102,31 @@ func (e *endpoint) track(c *conn, p *Packet, peer *endpoint, seq, ack uint32) (a
 	if p.Window == 0 && flags&RST == 0 && p.Lacks&LacksSeq == 0 && peer.state != epClosed && e.state != epReset && e.zero.hit() {
 		c.letter(e, 'W')
 	}
-	if flags&ACK != 0 && !peer.started {
-		peer.started, peer.start, peer.next = true, ack-1, ack-1
+	if flags&ACK != 0 {
+		peer.acked(c, flags, ack)
 	}
 	if p.Lacks&LacksSeq != 0 {
 		e.bytes += int64(length)
 		return false
 	}
 	return e.advance(c, flags, seq, end, length)
+}
+
+// acked takes the other side's acknowledgement. One of bytes that were never
+// seen means that the capture missed them; a closing segment is not believed.
+func (e *endpoint) acked(c *conn, flags uint8, ack uint32) {
+	if !e.started {
+		e.started, e.start, e.next = true, ack-1, ack-1
+		return
+	}
+	missed := int32(ack - e.next)
+	if missed <= 0 || missed > farJump || flags&(SYN|FIN|RST) != 0 || c.noSeq || e.state == epInactive || e.state == epPartial {
+		return
+	}
+	e.next = ack
+	if e.gaps.hit() {
+		c.letter(e, 'G')
+	}
 }
 
 // farJump is how far a SYN or RST may move the highest sequence number.

@@ -32,6 +32,7 @@ func (c *coder) flow(p *event.Flow) {
 	signed(c, &p.Copies)
 	c.mac(&p.ClientMAC)
 	c.mac(&p.SYNDstMAC)
+	c.mac(&p.LastSYNDstMAC)
 	c.mac(&p.AnswerMAC)
 	c.mac(&p.AnswerDstMAC)
 	c.strings(&p.SYNInterfaces)
