@@ -95,8 +95,8 @@ type Flow struct {
 	// has no such address (SLL has the sender's only).
 	ClientMAC MAC // source of the SYN
 	SYNDstMAC MAC // destination of the SYN
-	// LastSYNDstMAC is that of the last SYN: it differs when the neighbour entry was
-	// corrected while the client was trying.
+	// LastSYNDstMAC is that of the last SYN that went elsewhere: the neighbour entry
+	// was corrected while the client was trying. Zero when all went to one.
 	LastSYNDstMAC MAC
 	AnswerMAC     MAC // source of the SYN-ACK or RST
 	AnswerDstMAC  MAC

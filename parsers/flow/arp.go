@@ -46,7 +46,11 @@ func (t *Tracker) neighbour(p *Packet) {
 	t.talker(p)
 	h := mixMAC(mixMAC(mix(0, uint64(p.ARPOpcode)<<8|uint64(p.Kind)), p.SenderMAC), p.TargetMAC)
 	h = mixAddr(mixAddr(h, p.Src), p.Dst)
-	if t.copies.seen(p, h, slow) {
+	like := slow
+	if p.EthSrc.IsZero() {
+		like = weak // text without addresses: replies to two hosts look the same
+	}
+	if t.copies.seen(p, h, like) {
 		t.n.duplicates++
 		t.arp.copyOf(h)
 		return

@@ -294,7 +294,7 @@ func (c *conn) passes(p *Packet, side int) {
 		if c.synDst.IsZero() {
 			c.synDst = p.EthDst
 		}
-		if !p.EthDst.IsZero() {
+		if p.EthDst != c.synDst && c.synSeen {
 			c.lastSynDst = p.EthDst
 		}
 	case side == serverSide && p.Flags&(SYN|RST) != 0:
