@@ -22,6 +22,7 @@ type conn struct {
 	synSeen   bool
 	hasAnswer bool
 	isnKnown  bool
+	relative  bool // printed packets with relative numbers: no number is the wire's
 	noSeq     bool // printed packets without sequence numbers
 	histLen   uint8
 	hist      [histLimit]byte
@@ -310,6 +311,7 @@ func (c *conn) segment(t *Tracker, p *Packet, side int) {
 	e, peer := &c.ep[side], &c.ep[1-side]
 	seq, ack := p.Seq, p.Ack
 	if p.Lacks&RelativeSeq != 0 {
+		c.relative = true
 		if p.Flags&SYN == 0 {
 			seq, ack = e.start+seq, peer.start+ack
 		}

@@ -10,7 +10,7 @@ func (c *conn) event(t *Tracker) *event.Flow {
 	f := &event.Flow{
 		Client: c.client(), Server: c.server(),
 		State: c.state(), History: string(c.hist[:c.histLen]),
-		Relative: !c.isnKnown,
+		Relative: c.relative || !c.isnKnown,
 
 		SYN: c.syn, SYNTimes: c.synTimes, SYNs: int(c.syns),
 		SYNACK: c.synack, SYNACKs: int(c.synacks), LastSYNACK: c.lastSynack, ACK: c.ack,
