@@ -10,7 +10,7 @@ LDFLAGS     := -s -w -X github.com/probe-forensics/probe-forensics/cmd/internal/
 
 export CGO_ENABLED = 0
 
-.PHONY: help build demo test lint law generate fuzz release-snapshot clean
+.PHONY: help build demo test lint law generate fuzz bench release-snapshot clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -41,6 +41,9 @@ fuzz: ## run every fuzz target for FUZZTIME (30s)
 
 release-snapshot: ## build the archives of a release in dist/, without a network
 	.github/release/snapshot $(VERSION)
+
+bench: ## run the benchmarks
+	$(GO) test -run '^$$' -bench . -benchmem ./...
 
 clean: ## remove what make built
 	rm -rf bin dist
