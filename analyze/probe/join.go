@@ -156,7 +156,8 @@ func distance(a *Attempt, c *capture.Conn, timeout time.Duration) (time.Duration
 func answered(f *event.Flow, timeout time.Duration) bool {
 	switch {
 	case f.App == "http" || f.Request.Seen():
-		return f.Response.Seen() && f.Response.At.Sub(f.SYN.At) < timeout-5*time.Millisecond
+		// A response that is sent again and again did not arrive.
+		return f.Response.Seen() && f.ServerRetrans == 0 && f.Response.At.Sub(f.SYN.At) < timeout-5*time.Millisecond
 	case f.ServerRST.Seen() && !f.SYNACK.Seen():
 		return true
 	default:
