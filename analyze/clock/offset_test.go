@@ -17,8 +17,9 @@ func TestEstimateRecoversAnyOffset(t *testing.T) {
 		by := time.Duration(rapid.Int64Range(-int64(4*time.Minute), int64(4*time.Minute)).Draw(t, "by"))
 		at := event.Nanos(time.Hour)
 		var anchors, marks []Anchor
-		for range rapid.IntRange(6, 40).Draw(t, "n") {
-			at = at.Add(time.Duration(rapid.Int64Range(int64(time.Second), int64(20*time.Second)).Draw(t, "gap")))
+		for i := range rapid.IntRange(16, 40).Draw(t, "n") {
+			// Each distance is longer than the one before: no shift repeats the pattern.
+			at = at.Add(time.Second + time.Duration(i)*400*time.Millisecond + time.Duration(rapid.Int64Range(0, int64(50*time.Millisecond)).Draw(t, "gap")))
 			late := time.Duration(rapid.Int64Range(0, int64(5*time.Millisecond)).Draw(t, "late"))
 			anchors = append(anchors, Anchor{At: at.Add(late), Key: "k"})
 			marks = append(marks, Anchor{At: at.Add(-by), Key: "k"})
