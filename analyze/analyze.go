@@ -44,7 +44,6 @@ type run struct {
 	cluster  string
 	lines    int64
 	packetsN int64
-	skipped  int64
 }
 
 // each iterates over the events and stops when the context ends.
@@ -141,7 +140,6 @@ func (r *run) packets(ctx context.Context) error {
 		return err
 	}
 	r.captures = b.Build()
-	r.skipped = b.Skipped
 	r.aligned = r.probes.Align(r.captures, func(c *capture.Capture) bool {
 		_, ok := r.given(c.Info)
 		return ok
@@ -185,12 +183,8 @@ func (r *run) wanted() func(netip.AddrPort) bool {
 	if len(r.index.Pods) == 0 {
 		return func(netip.AddrPort) bool { return true }
 	}
-	ports := make(map[uint16]bool)
 	hosts := make(map[netip.Addr]bool)
 	for _, w := range r.probes.Workers {
-		if w.Port != 0 {
-			ports[uint16(w.Port)] = true
-		}
 		if w.Pod.HostNetwork {
 			for _, ip := range w.Pod.HostIPs {
 				hosts[ip] = true
@@ -199,7 +193,6 @@ func (r *run) wanted() func(netip.AddrPort) bool {
 		for _, a := range w.Attempts {
 			if a.Addr.IsValid() {
 				hosts[a.Addr.Addr()] = true
-				ports[a.Addr.Port()] = true
 			}
 		}
 	}

@@ -86,14 +86,8 @@ func (s *Set) Between(server netip.AddrPort, from, to event.Nanos) []*Conn {
 // ARPFor returns the ARP and ND frames about an IP (asked for or claimed) in
 // [from, to].
 func (s *Set) ARPFor(ip netip.Addr, from, to event.Nanos) []ARPSeen {
-	lo, _ := slices.BinarySearchFunc(s.ARP, from, func(a ARPSeen, t event.Nanos) int {
-		if a.At < t {
-			return -1
-		}
-		return 1
-	})
 	var out []ARPSeen
-	for _, a := range s.ARP[lo:] {
+	for _, a := range s.ARP[since(s.ARP, from, func(a ARPSeen) event.Nanos { return a.At }):] {
 		if a.At > to {
 			break
 		}
@@ -106,14 +100,8 @@ func (s *Set) ARPFor(ip netip.Addr, from, to event.Nanos) []ARPSeen {
 
 // EgressBetween returns the frames sent by a MAC of its own accord in [from, to].
 func (s *Set) EgressBetween(mac event.MAC, from, to event.Nanos) []EgressSeen {
-	lo, _ := slices.BinarySearchFunc(s.Egress, from, func(a EgressSeen, t event.Nanos) int {
-		if a.At < t {
-			return -1
-		}
-		return 1
-	})
 	var out []EgressSeen
-	for _, a := range s.Egress[lo:] {
+	for _, a := range s.Egress[since(s.Egress, from, func(a EgressSeen) event.Nanos { return a.At }):] {
 		if a.At > to {
 			break
 		}
@@ -122,4 +110,15 @@ func (s *Set) EgressBetween(mac event.MAC, from, to event.Nanos) []EgressSeen {
 		}
 	}
 	return out
+}
+
+// since is the index of the first of the sightings, in time order, at or after t.
+func since[T any](seen []T, t event.Nanos, at func(T) event.Nanos) int {
+	i, _ := slices.BinarySearchFunc(seen, t, func(v T, t event.Nanos) int {
+		if at(v) < t {
+			return -1
+		}
+		return 1
+	})
+	return i
 }

@@ -28,7 +28,6 @@ type Resolver struct {
 	stated    bool // the bundle itself says when it was collected
 	modified  map[event.StreamID]event.Nanos
 	latest    event.Nanos
-	earliest  event.Nanos
 	// newest is each stream's latest stamp among those that lack a part: the moment
 	// of collection lies near the newest line where nothing else tells it.
 	newest map[event.StreamID]lacking
@@ -84,9 +83,6 @@ func (r *Resolver) complete(t event.Nanos) {
 	}
 	if t > r.latest {
 		r.latest = t
-	}
-	if r.earliest == 0 || t < r.earliest {
-		r.earliest = t
 	}
 }
 
