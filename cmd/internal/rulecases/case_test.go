@@ -1,0 +1,126 @@
+package rulecases
+
+import (
+	"bytes"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/txtar"
+	"github.com/stretchr/testify/require"
+
+	"github.com/probe-forensics/probe-forensics/analyze/model"
+	"github.com/probe-forensics/probe-forensics/cmd/internal/cli"
+	"github.com/probe-forensics/probe-forensics/fixtures"
+	"github.com/probe-forensics/probe-forensics/report"
+)
+
+// testcase is a case read from its archive.
+type testcase struct {
+	inputs map[string][]byte // by path inside the case
+	// fewer are the inputs without what tells two look-alikes apart; only cases of
+	// pairs have them.
+	fewer       map[string][]byte
+	want, wants []wish // of inputs, and of fewer
+}
+
+// wish is a line of "want".
+type wish struct {
+	verb, id string
+	text     string // the line behind the verb
+	opts     map[string]string
+}
+
+// load reads a case, and the case whose inputs it takes.
+func load(t *testing.T, name string) testcase {
+	t.Helper()
+	data, err := fs.ReadFile(fixtures.FS, name)
+	require.NoError(t, err)
+	ar := txtar.Parse(data)
+	c := testcase{inputs: map[string][]byte{}}
+	var without []string
+	for line := range strings.Lines(string(ar.Comment)) {
+		if from, ok := strings.CutPrefix(line, "inputs: "); ok {
+			c.inputs = load(t, strings.TrimSpace(from)).inputs
+		}
+		if files, ok := strings.CutPrefix(line, "without: "); ok {
+			without = append(without, strings.Fields(files)...)
+		}
+	}
+	replaced := map[string][]byte{}
+	for _, f := range ar.Files {
+		instead, fewer := strings.CutPrefix(f.Name, "without/")
+		switch {
+		case f.Name == "want":
+			c.want = wishes(string(f.Data))
+		case f.Name == "want-without":
+			c.wants = wishes(string(f.Data))
+		case fewer:
+			replaced[instead] = f.Data
+		default:
+			c.inputs[f.Name] = f.Data
+		}
+	}
+	require.NotEmpty(t, c.want, "%s: the case has no file \"want\"", name)
+	rest := maps.Clone(c.inputs)
+	for _, w := range without {
+		require.Contains(t, rest, w, "%s: no such input to leave out", name)
+		delete(rest, w)
+	}
+	for n, data := range replaced {
+		require.Contains(t, rest, n, "%s: no such input to replace", name)
+		rest[n] = data
+	}
+	if len(c.wants) > 0 {
+		c.fewer = rest
+	} else {
+		c.inputs = rest
+	}
+	return c
+}
+
+// wishes reads the lines of a "want".
+func wishes(text string) []wish {
+	var out []wish
+	for line := range strings.Lines(text) {
+		words := strings.Fields(line)
+		if len(words) == 0 {
+			continue
+		}
+		w := wish{verb: words[0], text: strings.Join(words[1:], " "), opts: map[string]string{}}
+		for _, o := range words[1:] {
+			if k, v, ok := strings.Cut(o, "="); ok {
+				w.opts[k] = v
+			} else {
+				w.id = o
+			}
+		}
+		out = append(out, w)
+	}
+	return out
+}
+
+// analyze runs the command line on the inputs and reads its report. An input that
+// is damaged or not understood fails the case.
+func analyze(t *testing.T, inputs map[string][]byte) *model.Result {
+	t.Helper()
+	in, out := filepath.Join(t.TempDir(), "case"), t.TempDir()
+	for name, data := range inputs {
+		p := filepath.Join(in, filepath.FromSlash(name))
+		require.NoError(t, os.MkdirAll(filepath.Dir(p), 0o755))
+		require.NoError(t, os.WriteFile(p, data, 0o644))
+	}
+	var told bytes.Buffer
+	code := cli.Main([]string{"analyze", in, "-f", "json", "-o", out, "--strict", "--workers", "1", "--no-progress"},
+		strings.NewReader(""), &told, &told, func(string) string { return "" })
+	require.Equal(t, cli.ExitDone, code, told.String())
+	f, err := os.Open(filepath.Join(out, "report.json"))
+	require.NoError(t, err)
+	defer f.Close()
+	r, err := report.ReadJSON(f)
+	require.NoError(t, err)
+	return r
+}

@@ -1,0 +1,100 @@
+package rulecases
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/probe-forensics/probe-forensics/analyze/model"
+	"github.com/probe-forensics/probe-forensics/analyze/rules"
+)
+
+// check holds a result against the lines of a "want".
+func check(t *testing.T, want []wish, r *model.Result) {
+	t.Helper()
+	var told []string
+	for _, i := range r.Incidents {
+		told = append(told, describe(&i))
+	}
+	all := strings.Join(told, "\n")
+	var inc *model.Incident
+	for _, w := range want {
+		switch w.verb {
+		case "none":
+			assert.Empty(t, r.Incidents, all)
+		case "primary":
+			inc = nil
+			for i := range r.Incidents {
+				if matches(&r.Incidents[i], w) && (inc == nil || r.Incidents[i].Cause.ID == w.id) {
+					inc = &r.Incidents[i]
+				}
+			}
+			require.NotNil(t, inc, "no incident of the subject\n%s", all)
+			if !assert.Equal(t, w.id, inc.Cause.ID, all) {
+				continue
+			}
+			assert.NotEmpty(t, inc.Evidence, "a verdict without evidence")
+			if s := w.opts["sub"]; s != "" {
+				assert.Equal(t, s, inc.Cause.SubReason)
+			}
+			least := 0.0
+			if w.id != rules.Inconclusive {
+				least = rules.AbstainBelow
+			}
+			assert.GreaterOrEqual(t, inc.Cause.Confidence, number(t, w.opts["min"], least), all)
+			assert.LessOrEqual(t, inc.Cause.Confidence, number(t, w.opts["max"], rules.Ceiling), all)
+		case "contributing":
+			require.NotNil(t, inc)
+			assert.True(t, slices.ContainsFunc(inc.Contributing, func(c model.Contributing) bool { return c.ID == w.id }), "%s does not contribute\n%s", w.id, all)
+		case "alternative":
+			require.NotNil(t, inc)
+			assert.True(t, slices.ContainsFunc(inc.Alternatives, func(a model.Alternative) bool { return a.ID == w.id && a.WhyNot != "" }), "%s is no alternative\n%s", w.id, all)
+		case "missing":
+			require.NotNil(t, inc)
+			assert.True(t, slices.ContainsFunc(inc.Missing, func(m model.Missing) bool { return strings.Contains(m.What, w.text) }), "%q is not asked for: %v", w.text, inc.Missing)
+		default:
+			t.Errorf("want: unknown word %q", w.verb)
+		}
+	}
+}
+
+func matches(i *model.Incident, w wish) bool {
+	if n, ok := w.opts["node"]; ok {
+		return i.Scope == model.ScopeNode && i.Node == n
+	}
+	pod, ok := w.opts["pod"]
+	return !ok || slices.ContainsFunc(i.Subjects, func(s model.Subject) bool { return s.Namespace+"/"+s.Pod == pod })
+}
+
+func number(t *testing.T, s string, otherwise float64) float64 {
+	t.Helper()
+	if s == "" {
+		return otherwise
+	}
+	v, err := strconv.ParseFloat(s, 64)
+	require.NoError(t, err)
+	return v
+}
+
+// describe tells an incident with its arithmetic: what a failing case needs.
+func describe(i *model.Incident) string {
+	var b strings.Builder
+	b.WriteString(i.Scope + " " + i.Node + " " + i.Cause.ID + " " + i.Cause.SubReason + " " + strconv.FormatFloat(i.Cause.Confidence, 'f', 2, 64))
+	for _, s := range i.Subjects {
+		b.WriteString(" " + s.Namespace + "/" + s.Pod + ":" + s.Probe)
+	}
+	for _, s := range i.Score {
+		b.WriteString("\n    " + strconv.FormatFloat(s.Result, 'f', 2, 64) + " " + s.Text)
+	}
+	for _, c := range i.Contributing {
+		b.WriteString("\n    + " + c.ID + " " + strconv.FormatFloat(c.Confidence, 'f', 2, 64))
+	}
+	for _, a := range i.Alternatives {
+		b.WriteString("\n    - " + a.ID + " " + strconv.FormatFloat(a.Confidence, 'f', 2, 64) + ": " + a.WhyNot)
+	}
+	return b.String()
+}
