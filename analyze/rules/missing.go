@@ -1,6 +1,11 @@
 package rules
 
-import "github.com/probe-forensics/probe-forensics/analyze/model"
+import (
+	"maps"
+	"slices"
+
+	"github.com/probe-forensics/probe-forensics/analyze/model"
+)
 
 // Ids of observations that are worth collecting. Each command prints something
 // that the tool reads.
@@ -90,19 +95,19 @@ var missingTable = map[string]model.Missing{
 		"nsenter -n -t PID nstat -az; nsenter -n -t PID ss -ltn"),
 	MissAppLog: observation("the container's log, of the previous run too",
 		"whether and when the application listened, and why it ended or hung",
-		"kubectl logs -n NAMESPACE POD -c CONTAINER --timestamps; kubectl logs --previous -n NAMESPACE POD -c CONTAINER --timestamps"),
+		"kubectl logs -n NAMESPACE POD -c CONTAINER --timestamps; kubectl logs --previous -n NAMESPACE POD -c CONTAINER --timestamps (keep the command with its output: it says whose log this is)"),
 	MissPolicies: observation("the network policies that select the pod",
 		"whether a policy began to apply when the failures began",
 		"kubectl get networkpolicy -A -o yaml"),
 	MissProxyLog: observation("the log of the mesh's proxy container",
 		"whether the proxy was ready and what it did with the probe",
-		"kubectl logs -n NAMESPACE POD -c istio-proxy --timestamps"),
+		"kubectl logs -n NAMESPACE POD -c istio-proxy --timestamps (keep the command with its output: it says whose log this is)"),
 	MissRoutes: observation("the routes of the node",
 		"whether the pod IP is routed to the pod, or is local to the node",
 		"ip route get POD_IP; ip route"),
 	MissIPAM: observation("the state of the address management",
 		"which sandbox holds which address, and whether an address is held twice or leaked",
-		"ls -l /var/lib/cni/networks/*/ ; cat /var/run/aws-node/ipam.json"),
+		"grep -r . /var/lib/cni/networks/; cat /var/run/aws-node/ipam.json"),
 	MissEndpoints: observation("the EndpointSlices of the service",
 		"when clients learned of the pod's readiness or address",
 		"kubectl get endpointslices -n NAMESPACE -o yaml"),
@@ -120,6 +125,15 @@ var missingTable = map[string]model.Missing{
 // observation builds a row: what it is, what it would settle, how to collect it.
 func observation(what, settles, how string) model.Missing {
 	return model.Missing{What: what, WouldSettle: settles, HowToCollect: how}
+}
+
+// MissingObservations returns all rows, in the order of their ids.
+func MissingObservations() []model.Missing {
+	out := make([]model.Missing, 0, len(missingTable))
+	for _, id := range slices.Sorted(maps.Keys(missingTable)) {
+		out = append(out, missingTable[id])
+	}
+	return out
 }
 
 // MissingObservation returns the row of the table; ok is false for an unknown

@@ -12,7 +12,7 @@ import (
 
 var _ = register(Format{
 	Name: "audit-json",
-	Doc: "API server audit logs (audit.k8s.io): JSON lines or lists, plain, in the wraps of AKS diagnostics and CloudWatch, " +
+	Doc: "API server audit logs (audit.k8s.io): JSON lines or lists, plain, with the node's name in front (oc adm node-logs), in the wraps of AKS diagnostics and CloudWatch, " +
 		"and GKE's own form (protoPayload).",
 	Detect: detectAudit,
 	Parse: func(ctx context.Context, in *Input) error {
@@ -29,7 +29,7 @@ var _ = register(Format{
 })
 
 func detectAudit(head []byte, _ string) int {
-	b := bytes.TrimLeft(head, "\xef\xbb\xbf \t\r\n")
+	b := withoutNode(bytes.TrimLeft(head, "\xef\xbb\xbf \t\r\n"))
 	if len(b) == 0 || b[0] != '{' && b[0] != '[' {
 		return 0
 	}
@@ -51,7 +51,7 @@ func auditLines(o *objectStream) error {
 		if l.n&0xff == 0 && o.ctx.Err() != nil {
 			return o.ctx.Err()
 		}
-		text := bytes.TrimRight(bytes.TrimSpace(l.text()), ",")
+		text := bytes.TrimRight(withoutNode(bytes.TrimSpace(l.text())), ",")
 		if len(text) == 0 || len(text) == 1 {
 			continue // a bracket of a list
 		}

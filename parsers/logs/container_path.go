@@ -1,6 +1,7 @@
 package logs
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/probe-forensics/probe-forensics/parsers/event"
@@ -66,4 +67,14 @@ func containerOfPath(path string) *containerPath {
 		return &containerPath{pod: event.PodRef{Namespace: at(3), Name: at(1)}, container: name}
 	}
 	return nil
+}
+
+// path renders the identity as must-gather would lay the log down, for formats
+// that are told by where they lie.
+func (c *containerPath) path() string {
+	name := "current.log"
+	if c.previous {
+		name = "previous.log"
+	}
+	return "namespaces/" + cmp.Or(c.pod.Namespace, "default") + "/pods/" + c.pod.Name + "/" + cmp.Or(c.container, "-") + "/" + cmp.Or(c.container, "-") + "/logs/" + name
 }

@@ -133,6 +133,9 @@ const maxHostValue = 512
 func (h *hostReader) path() string { return printedPath(h.o.in) }
 
 func printedPath(in *Input) string {
+	if c := containerOfCommand(in.Command); c != nil {
+		return c.path()
+	}
 	if w := strings.Fields(in.Command); len(w) > 0 && strings.Contains(w[len(w)-1], "/") {
 		return w[len(w)-1]
 	}
@@ -145,7 +148,8 @@ func podOfOutput(in *Input) event.PodRef {
 	w := strings.Fields(in.Command)
 	for i := 0; i+2 < len(w); i++ {
 		if (strings.HasSuffix(w[i], "kubectl") || strings.HasSuffix(w[i], "oc")) && slices.Contains(w[i+1:], "exec") {
-			return podInExec(w[i+1:])
+			pod, _ := podInCommand(w[i+1:], "exec")
+			return pod
 		}
 	}
 	path := printedPath(in)
@@ -167,23 +171,54 @@ func podOfOutput(in *Input) event.PodRef {
 	return event.PodRef{}
 }
 
-// podInExec reads the arguments of kubectl exec up to the command it runs.
-func podInExec(w []string) event.PodRef {
-	pod := event.PodRef{Namespace: namespaceInCommand(strings.Join(w, " "))}
+// podInCommand reads the arguments of kubectl exec or logs, up to the command
+// that exec runs: the pod and the container they name.
+func podInCommand(w []string, verb string) (pod event.PodRef, container string) {
+	if i := slices.Index(w, "--"); i >= 0 {
+		w = w[:i]
+	}
 	seen := false
-	for i := 0; i < len(w) && w[i] != "--"; i++ {
+	var free []string
+	for i := 0; i < len(w); i++ {
 		switch s := w[i]; {
-		case s == "exec":
+		case s == verb:
 			seen = true
-		case s == "-n" || s == "--namespace" || s == "-c" || s == "--container" || s == "--context" || s == "--kubeconfig":
+		case s == "-c" || s == "--container":
+			container = wordAfter(w[i:], s)
+			i++
+		case strings.HasPrefix(s, "--container="):
+			container = strings.TrimPrefix(s, "--container=")
+		case s == "-n" || s == "--namespace" || s == "--context" || s == "--kubeconfig" || s == "--tail" || s == "--since" || s == "--since-time":
 			i++
 		case strings.HasPrefix(s, "-"):
 		case seen:
-			pod.Name = strings.TrimPrefix(strings.TrimPrefix(s, "pods/"), "pod/")
-			return pod
+			free = append(free, s)
 		}
 	}
-	return event.PodRef{}
+	if len(free) == 0 {
+		return event.PodRef{}, ""
+	}
+	pod.Namespace = namespaceInCommand(strings.Join(w, " "))
+	pod.Name = strings.TrimPrefix(strings.TrimPrefix(free[0], "pods/"), "pod/")
+	if verb == "logs" && len(free) > 1 && container == "" {
+		container = free[1] // kubectl logs POD CONTAINER
+	}
+	return pod, container
+}
+
+// containerOfCommand finds whose log "kubectl logs" or "oc logs" printed; nil
+// where the command is another, or names a workload instead of a pod.
+func containerOfCommand(command string) *containerPath {
+	w := strings.Fields(command)
+	i := slices.Index(w, "logs")
+	if i < 1 || !slices.ContainsFunc(w[:i], func(s string) bool { return s == "oc" || strings.HasSuffix(s, "kubectl") }) {
+		return nil
+	}
+	pod, container := podInCommand(w, "logs")
+	if pod.Name == "" || strings.Contains(pod.Name, "/") {
+		return nil
+	}
+	return &containerPath{pod: pod, container: container, previous: slices.Contains(w, "-p") || slices.Contains(w, "--previous")}
 }
 
 // podInPath finds the pod that a cgroup's path belongs to: "pod<uid>", with

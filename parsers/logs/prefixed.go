@@ -48,7 +48,7 @@ func (p prefixForm) share(head []byte) (percent, lines int) {
 		}
 		var r record
 		switch {
-		case p.split(line, &r), p.split(withoutGrep(line), &r):
+		case p.split(line, &r), p.split(withoutGrep(line), &r), p.split(withoutNode(line), &r):
 			good++
 			all++
 		case more:
@@ -139,6 +139,10 @@ func readPrefixed(ctx context.Context, in *Input, form prefixForm) error {
 	for ok {
 		line, ok = p.step(peel(line))
 	}
+	if form.container && p.s.container == nil && in.Info.Records > 0 && p.s.kept == 0 {
+		p.s.problem(event.Ref{Line: max(in.FirstLine, 1), Offset: in.FirstOffset}, "container-unknown",
+			"neither path nor command says whose log this is: paste it below its kubectl logs command, or lay it down as namespaces/NAMESPACE/pods/POD/CONTAINER.log")
+	}
 	return p.s.finish(p.l, nil)
 }
 
@@ -193,7 +197,33 @@ func (p *prefixedReader) split(line []byte) bool {
 	if rest := withoutGrep(line); len(rest) < len(line) {
 		return p.form.split(rest, &p.rec)
 	}
+	if rest := withoutNode(line); len(rest) < len(line) {
+		return p.form.split(rest, &p.rec)
+	}
 	return false
+}
+
+// withoutNode takes off the node's name that `oc adm node-logs` puts in front of
+// every line when it asks several nodes (--role=master).
+func withoutNode(line []byte) []byte {
+	i := bytes.IndexByte(line[:min(len(line), 254)], ' ')
+	if i <= 0 {
+		return line
+	}
+	letter := false
+	for _, c := range line[:i] {
+		switch {
+		case c >= 'a' && c <= 'z':
+			letter = true
+		case c >= '0' && c <= '9' || c == '-' || c == '.':
+		default:
+			return line
+		}
+	}
+	if !letter {
+		return line
+	}
+	return line[i+1:]
 }
 
 // withoutGrep takes off what grep -n and grep -H put in front of lines: a file

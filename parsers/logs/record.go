@@ -1,6 +1,7 @@
 package logs
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -96,7 +97,7 @@ func newSession(in *Input) *session {
 	s := &session{in: in, stream: in.Info.ID, level: -1,
 		hosts: make(map[string]*hostState), names: make(map[string]string),
 		problems: make(map[string]*event.Problem)}
-	s.container = containerOfPath(in.Path)
+	s.container = cmp.Or(containerOfCommand(in.Command), containerOfPath(in.Path))
 	return s
 }
 
