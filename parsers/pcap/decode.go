@@ -326,7 +326,7 @@ func (d *decoder) tcp(b []byte, n int) {
 
 // tcpOptions keeps MSS and time stamps.
 func (d *decoder) tcpOptions(b []byte) {
-	if len(b) >= 12 && binary.BigEndian.Uint32(b) == 0x0101080a {
+	if len(b) == 12 && binary.BigEndian.Uint32(b) == 0x0101080a {
 		// What every segment of a connection with time stamps carries.
 		d.p.HasTS = true
 		d.p.TSval, d.p.TSecr = binary.BigEndian.Uint32(b[4:]), binary.BigEndian.Uint32(b[8:])

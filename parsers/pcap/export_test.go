@@ -11,9 +11,16 @@ import (
 
 // DecodeFrame decodes one frame outside any file.
 func DecodeFrame(link uint32, frame []byte) flow.Packet {
-	d := decoder{interfaces: &nameBook{}}
-	p := *d.decode(&Record{Data: frame, Length: uint32(len(frame)), Link: link, Frame: 1})
+	p, _ := DecodeCut(link, frame, len(frame))
 	return p
+}
+
+// DecodeCut decodes the captured start of a frame that had wire bytes. Cut tells
+// that an undecoded frame is so because its headers were not captured.
+func DecodeCut(link uint32, frame []byte, wire int) (p flow.Packet, cut bool) {
+	d := decoder{interfaces: &nameBook{}}
+	p = *d.decode(&Record{Data: frame, Length: uint32(wire), Link: link, Frame: 1})
+	return p, d.cut
 }
 
 // EachFrame decodes all frames of a capture.
