@@ -51,8 +51,8 @@ type Attempt struct {
 	Count   int64 // attempts an event stands for
 	Refs    []event.Ref
 	Conn    *capture.Conn // nil when not joined
-	// JoinReason says why it was joined or, for a nil Conn, why not: "no-syn",
-	// "arp-pending", "exec", "loopback", "gap", "no-capture", "ambiguous".
+	// JoinReason says why it was joined or, for a nil Conn, why not: one of the Why
+	// constants.
 	JoinReason string
 	JoinScore  float64
 	Threshold  string
@@ -107,6 +107,9 @@ type Set struct {
 	Probers map[netip.Addr]bool
 	// Strays are connections to probe targets that belong to no attempt.
 	Strays []*capture.Conn
+	// Greedy counts groups of attempts and connections that were too large to be
+	// matched exactly and were matched nearest first.
+	Greedy int
 
 	logs map[string]*span
 }

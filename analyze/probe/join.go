@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"net/netip"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/probe-forensics/probe-forensics/analyze/capture"
@@ -14,37 +15,52 @@ import (
 // one clock: 0.1 to 5 ms usually, tens of ms on a busy node.
 const tolerance = 60 * time.Millisecond
 
-// pair is a candidate: an attempt and a connection that may be the same.
-type pair struct {
-	a    *Attempt
-	c    *capture.Conn
-	cost time.Duration
-}
+// Reasons for which an attempt has no connection, as JoinReason.
+const (
+	WhyExec           = "exec"             // ran inside the container
+	WhyEventOnly      = "event-times-only" // an event's whole seconds can't tell
+	WhyTargetUnknown  = "target-unknown"   // no address or port is known
+	WhyLoopback       = "loopback"         // the node spoke to itself
+	WhyNoCapture      = "no-capture"       // the inputs hold no packets
+	WhyGap            = "gap"              // no capture ran then, or it has a hole
+	WhyOtherInterface = "other-interface"  // captures ran, none where the node's side shows
+	WhyARPPending     = "arp-pending"      // nobody said who has the address
+	WhyFiltered       = "filtered"         // the capture shows no packet of the port, ever
+	WhyAmbiguous      = "ambiguous"        // a connection is there, but none that fits and is free
+	WhyNoSYN          = "no-syn"           // nothing was sent
+)
 
 // Join sets attempts and connections side by side: one connection to one
-// attempt, the closest pairs first. What is left on either side keeps a reason.
+// attempt, as many as possible and the closest ones, see assign. What is left on
+// either side keeps a reason.
 func (s *Set) Join(caps *capture.Set) {
 	s.Probers = make(map[netip.Addr]bool)
-	taken := make(map[*capture.Conn]bool)
-	var pairs []pair
-	for _, w := range s.Workers {
-		for _, a := range w.Attempts {
-			if a.Source != "log" {
-				continue
+	logged := s.fromLines()
+	number := make(map[*capture.Conn]int)
+	var conns []*capture.Conn
+	var edges []edge
+	for i, a := range logged {
+		for _, p := range candidates(caps, a) {
+			n, ok := number[p.c]
+			if !ok {
+				n = len(conns)
+				number[p.c] = n
+				conns = append(conns, p.c)
 			}
-			pairs = append(pairs, candidates(caps, a)...)
+			edges = append(edges, edge{i, n, int64(p.cost)})
 		}
 	}
-	slices.SortStableFunc(pairs, func(x, y pair) int {
-		return cmp.Or(cmp.Compare(x.cost, y.cost), cmp.Compare(x.a.End, y.a.End), cmp.Compare(x.c.Start(), y.c.Start()))
-	})
-	for _, p := range pairs {
-		if p.a.Conn != nil || taken[p.c] {
+	match, greedy := assign(len(logged), len(conns), edges)
+	s.Greedy = greedy
+	taken := make(map[*capture.Conn]bool)
+	for i, k := range match {
+		if k < 0 {
 			continue
 		}
-		taken[p.c] = true
-		p.a.join(p.c, p.cost)
-		s.Probers[p.c.Client.Addr()] = true
+		c := conns[edges[k].c]
+		taken[c] = true
+		logged[i].join(c, time.Duration(edges[k].cost))
+		s.Probers[c.Client.Addr()] = true
 	}
 	for _, w := range s.Workers {
 		for _, a := range w.Attempts {
@@ -57,6 +73,33 @@ func (s *Set) Join(caps *capture.Set) {
 	if len(s.Workers) == 0 {
 		s.captureOnly(caps)
 	}
+}
+
+// fromLines returns the attempts that a log told, in an order that depends on
+// nothing but what they are.
+func (s *Set) fromLines() []*Attempt {
+	var out []*Attempt
+	for _, w := range s.Workers {
+		for _, a := range w.Attempts {
+			if a.Source == "log" {
+				out = append(out, a)
+			}
+		}
+	}
+	slices.SortStableFunc(out, func(a, b *Attempt) int {
+		v, w := a.Worker, b.Worker
+		return cmp.Or(cmp.Compare(a.End, b.End), strings.Compare(v.Pod.Namespace, w.Pod.Namespace), strings.Compare(v.Pod.Name, w.Pod.Name),
+			strings.Compare(v.Pod.UID, w.Pod.UID), strings.Compare(v.Container, w.Container), cmp.Compare(v.Type, w.Type),
+			cmp.Compare(a.Outcome, b.Outcome), strings.Compare(a.Output, b.Output))
+	})
+	return out
+}
+
+// pair is a candidate: a connection that may be an attempt's, and how far the two
+// lie apart.
+type pair struct {
+	c    *capture.Conn
+	cost time.Duration
 }
 
 // Server is the address the attempt went to: named by the text, else the pod's
@@ -84,7 +127,7 @@ func candidates(caps *capture.Set, a *Attempt) []pair {
 	var out []pair
 	for _, c := range caps.Between(server, a.End.Add(-timeout-2*time.Second), a.End.Add(tolerance)) {
 		if cost, ok := distance(a, c, timeout); ok {
-			out = append(out, pair{a, c, cost})
+			out = append(out, pair{c, cost})
 		}
 	}
 	return out
@@ -199,40 +242,49 @@ func (a *Attempt) join(c *capture.Conn, cost time.Duration) {
 func whyNot(caps *capture.Set, a *Attempt) string {
 	w := a.Worker
 	if w.Handler == "exec" || a.Class == ClassExecExit || a.Class == ClassExecTimeout || a.Class == ClassRuntime {
-		return "exec"
+		return WhyExec
 	}
 	if a.Source == "event" {
-		return "event-times-only"
+		return WhyEventOnly
 	}
 	server := a.Server()
 	switch {
 	case !server.IsValid():
-		return "target-unknown"
+		return WhyTargetUnknown
 	case a.Class == ClassEmptyIP, server.Addr().IsLoopback():
-		return "loopback"
+		return WhyLoopback
 	case w.Pod.HostNetwork && !slices.ContainsFunc(caps.Captures, func(c *capture.Capture) bool { return c.Point == capture.NodeAny }):
-		return "loopback"
+		return WhyLoopback
 	}
 	from, to := a.Start, a.End
+	if len(caps.Captures) == 0 {
+		return WhyNoCapture
+	}
 	cover := caps.NodeSide(w.Pod.Node, from, to)
 	if len(cover) == 0 {
-		if len(caps.Captures) == 0 {
-			return "no-capture"
+		if slices.ContainsFunc(caps.Captures, func(c *capture.Capture) bool {
+			return c.Inside() && c.Covers(from, to) && (c.Node == "" || w.Pod.Node == "" || c.Node == w.Pod.Node)
+		}) {
+			return WhyOtherInterface
 		}
-		return "gap"
+		return WhyGap
 	}
 	if server.Addr().Is4() {
 		for _, f := range caps.ARPFor(server.Addr(), from.Add(-4*time.Second), to) {
 			if f.Op == event.ARPRequest && f.TargetIP == server.Addr() && !f.Answered {
-				return "arp-pending"
+				return WhyARPPending
 			}
 		}
 	}
-	if !slices.ContainsFunc(cover, func(c *capture.Capture) bool { return c.ShowsPort(server.Port()) }) {
-		return "filtered"
+	shows := func(c *capture.Capture) bool { return c.ShowsPort(server.Port()) }
+	if !slices.ContainsFunc(cover, shows) {
+		return WhyFiltered
 	}
 	if len(caps.Between(server, from.Add(-2*tolerance), from.Add(2*tolerance))) > 0 {
-		return "ambiguous"
+		return WhyAmbiguous
 	}
-	return "no-syn"
+	if !slices.ContainsFunc(cover, func(c *capture.Capture) bool { return c.Point != capture.Uplink && shows(c) }) {
+		return WhyOtherInterface
+	}
+	return WhyNoSYN
 }
