@@ -17,7 +17,7 @@ var _ = register(Rule{
 	Contradicts: []string{"The pod does not use the host network."},
 	LookAlikes:  []LookAlike{{"app-crash-loop", "the container ends for another reason than the port"}, {"app-not-listening", "nobody has the port"}},
 	Limits:      []Limit{{"objects alone", 0.70}, {"objects and container log", 0.85}, {"node capture", 0.80}},
-	Sentence:    "%s uses the host network and the port it needs is taken on the node.",
+	Sentence:    "%s uses the host network, and the node itself (a taken port, a changed address) keeps its probes from succeeding.",
 	Recommend:   []string{"host-network-rules", "loopback-probe-host"},
 	Precedents:  []string{"https://github.com/openshift/origin/pull/6939"},
 	Explains:    []string{"app-crash-loop", "app-not-listening", "app-http-error"},
@@ -32,12 +32,15 @@ func evalHostNetworkTarget(c *Case) (v Verdict) {
 		v.Need(GroupSpec, WeightStateLoose, Fact{Claim: "The pod uses the host network: its probes go to the node's address.", Refs: cite(p.Snapshot), N: 1})
 		if f := c.appLog("The container log says", "bind-in-use"); f.OK() {
 			v.Satisfied = v.Need(GroupAppLog, 0.75, f)
+			v.SubReason = "port-taken"
 		}
 		if f := c.samePort(p); f.OK() {
 			v.Satisfied = v.Need(GroupStatus, 0.60, f)
+			v.SubReason = "port-taken"
 		}
 		if f := c.nodeAddressGone(p); f.OK() {
 			v.Satisfied = v.Need(GroupHost, 0.60, f)
+			v.SubReason = "address-changed"
 		}
 		if ends := c.ownEnds(c.First.Add(-10*time.Minute), c.Last.Add(time.Minute)); len(ends) > 0 {
 			v.Sup(GroupKubelet, WeightStateLoose, Fact{Claim: "Its container ends by itself.", At: ends[0].To, Refs: runRefs(ends), N: len(ends)})

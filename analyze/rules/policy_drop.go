@@ -2,7 +2,10 @@ package rules
 
 import (
 	"fmt"
+	"net/netip"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/probe-forensics/probe-forensics/analyze/identity"
@@ -40,7 +43,7 @@ func evalPolicyDrop(c *Case) (v Verdict) {
 	silent := c.Silent()
 	unsent := c.Unsent()
 	timed := c.TimedOut()
-	drop := c.nodeState(event.NodePolicyDrop)
+	drop := c.droppedLines()
 	policy := c.policies()
 	if len(timed) == 0 {
 		return v
@@ -120,6 +123,43 @@ func evalPolicyDrop(c *Case) (v Verdict) {
 		v.Ask(MissPodCapture)
 	}
 	return v
+}
+
+// droppedLines cites log lines of dropped packets that belong to the failing
+// probes: to or from a probed address, and its port where the line names one. A
+// firewall logs many that do not.
+func (c *Case) droppedLines() Fact {
+	f := Fact{}
+	n := c.Index.Node(c.Node)
+	if n == nil {
+		return f
+	}
+	for _, s := range n.States {
+		if s.Code != event.NodePolicyDrop || s.At < c.First.Add(-2*time.Minute) || s.At > c.Last.Add(2*time.Minute) {
+			continue
+		}
+		if slices.ContainsFunc(c.servers(), func(a netip.AddrPort) bool {
+			return ends(s.Message, "DST=", "DPT=", a) || ends(s.Message, "SRC=", "SPT=", a)
+		}) {
+			f.add(oneLine(s.Message), s.At, s.Ref)
+		}
+	}
+	return f
+}
+
+// ends reports whether a packet filter's log line names the address behind one
+// key and, where it names a port, that port behind the other.
+func ends(line, addrKey, portKey string, a netip.AddrPort) bool {
+	var addr, port string
+	for w := range strings.FieldsSeq(line) {
+		if v, ok := strings.CutPrefix(w, addrKey); ok {
+			addr = v
+		} else if v, ok := strings.CutPrefix(w, portKey); ok {
+			port = v
+		}
+	}
+	ip, err := netip.ParseAddr(addr)
+	return err == nil && ip == a.Addr() && (port == "" || port == strconv.Itoa(int(a.Port())))
 }
 
 // between returns successes of the failing probes inside the failure window.

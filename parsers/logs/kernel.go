@@ -112,7 +112,7 @@ func kernelFirewall(s *session, h *hostState, r *record, msg []byte) {
 		return
 	}
 	lower := bytes.ToLower(prefix)
-	for _, word := range [...]string{"drop", "reject", "deny", "block", "dpt-"} {
+	for _, word := range [...]string{"drop", "reject", "deny", "block", "dpt-", "calico-packet"} {
 		if bytes.Contains(lower, []byte(word)) {
 			dst, _ := betweenAny(msg, " DST=", " ")
 			s.emit(h, r, event.Stamp{}, 0, &event.NodeState{Code: event.NodePolicyDrop, Value: s.intern(dst), Message: clip(msg, maxMessage)})
