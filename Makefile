@@ -34,7 +34,7 @@ law: ## check which package imports which
 	$(GO) test ./cmd/internal/law
 
 generate: ## rewrite what is generated from the code
-	$(GO) test ./cmd/internal/cli -run 'TestManualPage|TestReadme' -update
+	$(GO) test ./cmd/internal/cli -run 'TestManualPage|TestReadme|TestCausePages' -update
 
 fuzz: ## run every fuzz target for FUZZTIME (30s)
 	.ci/fuzz $(FUZZTIME)

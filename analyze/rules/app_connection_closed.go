@@ -12,8 +12,12 @@ import (
 
 var _ = register(Rule{
 	ID: "app-connection-closed", Family: FamilyApp, Tier: 2, Rank: 107,
-	Title:       "connection closed before an answer",
-	Definition:  "The connection was accepted and then closed or reset without a response, or reset right after the SYN-ACK.",
+	Title:      "connection closed before an answer",
+	Definition: "The connection was accepted and then closed or reset without a response, or reset right after the SYN-ACK.",
+	Notes: []string{
+		"Log: \"EOF\", or \"read: connection reset by peer\". Which of the two one sees is a race: closing with unread data in the buffer sends a RST.",
+		"Packets: handshake, request, then FIN or RST from the pod and no payload; or a RST right behind the SYN-ACK.",
+	},
 	Needs:       []string{"\"connection reset by peer\" or \"EOF\", or a FIN or RST from the pod after its SYN-ACK and before any payload."},
 	Supports:    []string{"A connection limit or a proxy with a dead backend in the container.", "The process was ending."},
 	Contradicts: []string{"A mesh with strict mTLS intercepts the port."},
@@ -21,6 +25,7 @@ var _ = register(Rule{
 	Limits:      []Limit{{"kubelet log alone", 0.60}, {"capture", 0.85}},
 	Sentence:    "%s accepts the connection and closes it without an answer.",
 	Recommend:   []string{"find-closer"},
+	Collect:     []string{MissAppLog, MissPodCapture},
 	Precedents:  []string{"https://github.com/istio/istio/issues/15881"},
 	Eval:        evalConnectionClosed,
 })

@@ -11,8 +11,12 @@ import (
 
 var _ = register(Rule{
 	ID: "app-http-error", Family: FamilyApp, Tier: 1, Rank: 104,
-	Title:       "HTTP status says unhealthy",
-	Definition:  "The probe got a whole HTTP response whose status is below 200 or at least 400.",
+	Title:      "HTTP status says unhealthy",
+	Definition: "The probe got a whole HTTP response whose status is below 200 or at least 400.",
+	Notes: []string{
+		"The response body is never in the event; a kubelet at verbosity 4 logs it.",
+		"The status proves that a whole exchange took place, not that the application answered: a proxy or another pod may have.",
+	},
 	Needs:       []string{"\"HTTP probe failed with statuscode\", or such a response in a capture."},
 	Supports:    []string{"The response is in the capture: handshake, request, status.", "The container log has the request of the probe.", "404 or 405 from the first attempt: the path is wrong."},
 	Contradicts: []string{"The response came from a proxy in front of the application, or from another pod."},
@@ -24,6 +28,7 @@ var _ = register(Rule{
 	Limits:     []Limit{{"kubelet log alone", 0.90}, {"with the response in a capture", 0.95}},
 	Sentence:   "%s answered its probe with an HTTP error status.",
 	Recommend:  []string{"fix-status-by-class", "no-dependencies"},
+	Collect:    []string{MissAppLog, MissNodeCapture},
 	Precedents: []string{"https://github.com/SREGym/SREGym/issues/50"},
 	Explains:   []string{"app-slow-start"},
 	Eval:       evalAppHTTPError,

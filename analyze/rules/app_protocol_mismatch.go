@@ -12,8 +12,12 @@ import (
 
 var _ = register(Rule{
 	ID: "app-protocol-mismatch", Family: FamilyApp, Tier: 1, Rank: 105,
-	Title:       "probe and port speak different protocols",
-	Definition:  "Scheme, TLS or ALPN of the probe do not match what the port speaks.",
+	Title:      "probe and port speak different protocols",
+	Definition: "Scheme, TLS or ALPN of the probe do not match what the port speaks.",
+	Notes: []string{
+		"Log: \"server gave HTTP response to HTTPS client\", \"malformed HTTP response\" followed by bytes (\\x15\\x03 is a TLS alert, \\x00\\x00 with \\x04 a frame of HTTP/2), \"remote error: tls\".",
+		"The kubelet never verifies certificates: an expired or unknown certificate is never the cause. Its gRPC probe is always plain text.",
+	},
 	Needs:       []string{"An error text of mismatched protocols: an HTTP response to an HTTPS client, a malformed response that is a TLS alert or an HTTP/2 frame, a TLS alert; or bytes in a capture that show it."},
 	Supports:    []string{"A TLS hello answered in plain text, or the reverse.", "The server demands a client certificate."},
 	Contradicts: []string{"The same probe succeeded in the same run."},
@@ -21,6 +25,7 @@ var _ = register(Rule{
 	Limits:      []Limit{{"kubelet log alone", 0.90}},
 	Sentence:    "The probe of %s speaks another protocol than its port.",
 	Recommend:   []string{"https-scheme"},
+	Collect:     []string{MissPodObjects},
 	Precedents:  []string{"https://github.com/world-federation-of-advertisers/cross-media-measurement/issues/165"},
 	Explains:    []string{"app-connection-closed"},
 	Eval:        evalProtocolMismatch,

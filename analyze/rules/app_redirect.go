@@ -7,8 +7,12 @@ import (
 
 var _ = register(Rule{
 	ID: "app-redirect", Family: FamilyApp, Tier: 2, Rank: 106,
-	Title:       "redirects decide the probe",
-	Definition:  "A redirect decides the result: a loop on the same host, or a redirect to another host that counts as success.",
+	Title:      "redirects decide the probe",
+	Definition: "A redirect decides the result: a loop on the same host, or a redirect to another host that counts as success.",
+	Notes: []string{
+		"Redirects to another host name are not followed: the attempt counts as success, with a warning in the events. Redirects on the same host name are followed up to ten times within one timeout, to another port or scheme too.",
+		"The URL in \"stopped after 10 redirects\" is the relative location, not the URL of the probe.",
+	},
 	Needs:       []string{"\"stopped after 10 redirects\", or a probe warning about a redirect."},
 	Supports:    []string{"Several connections in one attempt, with Location headers."},
 	Contradicts: []string{"The final status was logged: then that is the cause."},
@@ -16,6 +20,7 @@ var _ = register(Rule{
 	Limits:      []Limit{{"kubelet log alone", 0.85}, {"events alone", 0.85}},
 	Sentence:    "The probe path of %s only redirects.",
 	Recommend:   []string{"probe-final-path"},
+	Collect:     []string{MissPodObjects, MissEvents},
 	Precedents:  []string{"https://github.com/kubernetes/kubernetes/pull/75416", "https://github.com/kubernetes/kubernetes/issues/103877"},
 	Eval:        evalAppRedirect,
 })

@@ -11,8 +11,12 @@ import (
 
 var _ = register(Rule{
 	ID: "clock-jump", Family: FamilyNode, Tier: 2, Rank: 10,
-	Title:       "clock was stepped",
-	Definition:  "The node's clock was stepped: delays computed from wall-clock times go wrong, and timelines tear.",
+	Title:      "clock was stepped",
+	Definition: "The node's clock was stepped: delays computed from wall-clock times go wrong, and timelines tear.",
+	Notes: []string{
+		"Go's timers use the monotonic clock, so the spacing of probes does not jump; only what is computed from wall time does, such as initialDelaySeconds: with a start time in the future the kubelet does not probe until then.",
+		"Times before and after a step must not be compared.",
+	},
 	Needs:       []string{"A message of systemd or of a time service about a step, or a jump between the monotonic and the wall clock of the journal."},
 	Supports:    []string{"A container that seems to have started in the future is not probed.", "The node's lease expired."},
 	Contradicts: []string{"The step is shorter than a probe's timeout."},
@@ -20,6 +24,7 @@ var _ = register(Rule{
 	Limits:      []Limit{{"time service or monotonic clock of the journal", 0.90}, {"anything else", 0.40}},
 	Sentence:    "The clock of the node was stepped while %s was probed.",
 	Recommend:   []string{"slew-time"},
+	Collect:     []string{MissTimeLog, MissKubeletLog},
 	Precedents:  []string{"https://github.com/kubernetes/kubernetes/pull/123898", "https://github.com/kubernetes/kubernetes/issues/108844", "https://github.com/kubernetes/kubernetes/issues/58853"},
 	Thresholds:  []Threshold{{"window", 300, "s", "how far from the incident the step may lie"}},
 	Eval:        evalClockJump,

@@ -11,8 +11,12 @@ import (
 
 var _ = register(Rule{
 	ID: "cni-add-failed", Family: FamilyCNI, Tier: 1, Rank: 41,
-	Title:       "CNI ADD failed",
-	Definition:  "The pod's network could not be set up: without a sandbox there are no containers and no probes.",
+	Title:      "CNI ADD failed",
+	Definition: "The pod's network could not be set up: without a sandbox there are no containers and no probes.",
+	Notes: []string{
+		"No probe runs before a sandbox exists: the pod is not ready and no \"Probe failed\" is logged.",
+		"Log: \"failed to setup network for sandbox\" with type= and name= of the plugin; \"cni plugin not initialized\"; \"network is not ready\".",
+	},
 	Needs:       []string{"A failed sandbox with an error of the network plugin, or a runtime whose network is not ready."},
 	Supports:    []string{"Event FailedCreatePodSandBox.", "No probe of the pod ran in that time."},
 	Contradicts: []string{"The sandbox failed for another reason (image, cgroup)."},
@@ -20,6 +24,7 @@ var _ = register(Rule{
 	Limits:      []Limit{{"kubelet log or events", 0.95}},
 	Sentence:    "The network of %s could not be set up, so its probes never ran.",
 	Recommend:   []string{"cni-plugin-named", "know-ip-source"},
+	Collect:     []string{MissRuntimeLog, MissEvents, MissIPAM},
 	Precedents:  []string{"https://github.com/aws/amazon-vpc-cni-k8s/issues/59", "https://github.com/cilium/cilium/issues/38313"},
 	Eval:        evalCNIAddFailed,
 })

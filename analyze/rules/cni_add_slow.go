@@ -8,8 +8,12 @@ import (
 
 var _ = register(Rule{
 	ID: "cni-add-slow", Family: FamilyCNI, Tier: 1, Rank: 42,
-	Title:       "CNI ADD took long",
-	Definition:  "Setting up the pod's network took long: the start came late, or probing began while the network was half programmed.",
+	Title:      "CNI ADD took long",
+	Definition: "Setting up the pod's network took long: the start came late, or probing began while the network was half programmed.",
+	Notes: []string{
+		"No probe runs before the sandbox is up. Where the plugin returns before the data path is programmed, the first SYNs stay unanswered and then all goes well, with no event of the application.",
+		"Time spent pulling images or mounting volumes is not the network's.",
+	},
 	Needs:       []string{"A long time between the request for the sandbox and its completion, much longer than for other pods of the node."},
 	Supports:    []string{"Sandboxes of other pods were quick in the same minutes.", "The first SYNs stay unanswered, then it works with no application event."},
 	Contradicts: []string{"The time went into pulling images or mounting volumes.", "The sandbox failed instead."},
@@ -17,6 +21,7 @@ var _ = register(Rule{
 	Limits:      []Limit{{"runtime log", 0.85}, {"kubelet log and objects", 0.60}},
 	Sentence:    "Setting up the network of %s took long; probes could not begin before.",
 	Recommend:   []string{"cni-latency", "know-ip-source", "downward-api", "startup-probe"},
+	Collect:     []string{MissRuntimeLog},
 	Precedents:  []string{"https://github.com/kubernetes/kubernetes/issues/39113"},
 	Thresholds: []Threshold{
 		{"slow", 10, "s", "a sandbox that takes longer is slow in any case"},

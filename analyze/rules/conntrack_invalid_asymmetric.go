@@ -9,8 +9,12 @@ import (
 
 var _ = register(Rule{
 	ID: "conntrack-invalid-asymmetric", Family: FamilyPath, Tier: 2, Rank: 83,
-	Title:       "the reply was dropped on its way back",
-	Definition:  "The pod answered, but the SYN-ACK was not delivered to the kubelet: connection tracking saw it as invalid or was bypassed, or the reply took another path.",
+	Title:      "the reply was dropped on its way back",
+	Definition: "The pod answered, but the SYN-ACK was not delivered to the kubelet: connection tracking saw it as invalid or was bypassed, or the reply took another path.",
+	Notes: []string{
+		"Packets: SYN and prompt SYN-ACK inside the pod, the SYN-ACK repeated after 1 and 3 s, no ACK. If one gets through late, the node answers it with a RST: that is the prober's side and not the fault.",
+		"A drop in PREROUTING on a node with bridge-nf-call-iptables hides the SYN-ACK from a capture on the bridge.",
+	},
 	Needs:       []string{"SYN and SYN-ACK at the pod or on the node, repeated SYN-ACKs, and no ACK from the node."},
 	Supports:    []string{"The node repeats its SYN although it was answered at once.", "The probe's source is a dummy or service address.", "The kernel logs martian sources.", "Rules drop packets in state INVALID or switch tracking off."},
 	Contradicts: []string{"The node acknowledges the SYN-ACK.", "The SYN-ACK comes late: then the node answers it, with ACK or RST."},
@@ -18,6 +22,7 @@ var _ = register(Rule{
 	Limits:      []Limit{{"node and pod capture", 0.90}, {"one capture", 0.85}, {"logs alone", 0.30}},
 	Sentence:    "The answers of %s reached the node but were dropped before the kubelet saw them.",
 	Recommend:   []string{"reply-path"},
+	Collect:     []string{MissNodeRules, MissKernelLog, MissVethCapture},
 	Precedents:  []string{"https://github.com/kubernetes/kubernetes/issues/89898"},
 	Thresholds:  []Threshold{{"min-half-open", 2, "count", "connections with SYN-ACK and without ACK needed"}},
 	Explains:    []string{"probe-timeout-too-tight"},

@@ -10,8 +10,11 @@ import (
 
 var _ = register(Rule{
 	ID: "endpoint-propagation-lag", Family: FamilyControl, Tier: 2, Rank: 121,
-	Title:       "endpoints lag behind the pod",
-	Definition:  "The pod's status was right, but EndpointSlices were late or wrong: clients saw errors although probes were fine, or a gone pod's IP was still listed.",
+	Title:      "endpoints lag behind the pod",
+	Definition: "The pod's status was right, but EndpointSlices were late or wrong: clients saw errors although probes were fine, or a gone pod's IP was still listed.",
+	Notes: []string{
+		"The probes themselves are fine: only users of the service notice. A snapshot alone may be skewed, since its objects were not read at one instant.",
+	},
 	Needs:       []string{"An endpoint that names the pod with another address or readiness than its status, or that lists an address the pod no longer has."},
 	Supports:    []string{"The pod is gone or has another IP."},
 	Contradicts: []string{"The objects were collected at different times: a snapshot can be skewed."},
@@ -19,6 +22,7 @@ var _ = register(Rule{
 	Limits:      []Limit{{"objects", 0.60}, {"audit", 0.90}},
 	Sentence:    "The endpoints of %s lag behind its status.",
 	Recommend:   []string{"endpoint-health", "watch-by-version", "no-pod-ip"},
+	Collect:     []string{MissAudit, MissEndpoints},
 	Precedents:  []string{"https://github.com/kubernetes/kubernetes/issues/117193"},
 	Eval:        evalEndpointLag,
 })

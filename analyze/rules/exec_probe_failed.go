@@ -11,8 +11,12 @@ import (
 
 var _ = register(Rule{
 	ID: "exec-probe-failed", Family: FamilyApp, Tier: 1, Rank: 108,
-	Title:       "exec probe command failed",
-	Definition:  "The command of an exec probe failed, did not finish in time, or could not be run.",
+	Title:      "exec probe command failed",
+	Definition: "The command of an exec probe failed, did not finish in time, or could not be run.",
+	Notes: []string{
+		"No packets are sent. Exit codes count as failures; where the runtime could not run the command, the attempt is errored and discarded.",
+		"Up to kubelet 1.19 timeoutSeconds was not enforced for exec probes; from 1.20 on a timeout is a failure. Not every runtime kills the command that timed out, so processes may pile up.",
+	},
 	Needs:       []string{"The probe is an exec probe, and the output is that of a command, of a timeout, or of the runtime."},
 	Supports:    []string{"The kubelet's or the runtime's exec error at the same moment."},
 	Contradicts: []string{"Exec probes of many pods fail together: the runtime or the node is the cause."},
@@ -20,6 +24,7 @@ var _ = register(Rule{
 	Limits:      []Limit{{"kubelet log or events", 0.90}},
 	Sentence:    "The exec probe command of %s failed.",
 	Recommend:   []string{"cheap-exec", "exec-binary"},
+	Collect:     []string{MissAppLog, MissCPU, MissRuntimeLog},
 	Precedents: []string{"https://github.com/kubernetes/kubernetes/issues/82987", "https://github.com/kubernetes/kubernetes/issues/94080", "https://github.com/kubernetes/kubernetes/issues/124226",
 		"https://github.com/kubernetes/kubernetes/issues/140349"},
 	Thresholds: []Threshold{{"many-pods", 3, "count", "pods whose exec probes fail together before the node is suspected"}},

@@ -9,8 +9,12 @@ import (
 
 var _ = register(Rule{
 	ID: "grpc-unhealthy", Family: FamilyApp, Tier: 1, Rank: 109,
-	Title:       "gRPC health check failed",
-	Definition:  "The gRPC health check said not serving, is not implemented, does not know the service, or did not complete.",
+	Title:      "gRPC health check failed",
+	Definition: "The gRPC health check said not serving, is not implemented, does not know the service, or did not complete.",
+	Notes: []string{
+		"Log: \"failed to connect service\" is printed for a refused connection as well as for a lost SYN: the client tries again until the timeout. Only packets tell the two apart.",
+		"A RST from the node after a gRPC probe is normal. The probe type exists since 1.23, is on by default since 1.24 and stable since 1.27.",
+	},
 	Needs:       []string{"An error text of the gRPC prober."},
 	Supports:    []string{"The health status is readable in a capture."},
 	Contradicts: []string{"The text only says that no connection was made: a refused gRPC probe prints the same as a dropped one, packets decide."},
@@ -18,6 +22,7 @@ var _ = register(Rule{
 	Limits:      []Limit{{"kubelet log alone", 0.90}, {"connection error alone", 0.40}},
 	Sentence:    "The gRPC health check of %s failed.",
 	Recommend:   []string{"grpc-health"},
+	Collect:     []string{MissAppLog, MissNodeCapture, MissListeners},
 	Precedents:  []string{"https://github.com/kubernetes/kubernetes/issues/108615"},
 	Eval:        evalGRPC,
 })

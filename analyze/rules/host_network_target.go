@@ -10,8 +10,12 @@ import (
 
 var _ = register(Rule{
 	ID: "host-network-target", Family: FamilyIdentity, Tier: 2, Rank: 66,
-	Title:       "host network: a node-level fact decides",
-	Definition:  "The pod uses the host network, so the probe goes to the node IP: listeners of other processes, host firewalls, port conflicts and node address changes decide.",
+	Title:      "host network: a node-level fact decides",
+	Definition: "The pod uses the host network, so the probe goes to the node IP: listeners of other processes, host firewalls, port conflicts and node address changes decide.",
+	Notes: []string{
+		"Probes to the node's own address never leave the loopback interface: their absence on eth0 is normal.",
+		"The loser of a race for a host port may exit before its first probe: then there is only the back-off and the container log, and no \"Probe failed\".",
+	},
 	Needs:       []string{"hostNetwork is set, and a node-level fact explains the failures: another pod or process has the port, or the node's IP changed."},
 	Supports:    []string{"The container log says that the address is already in use.", "Two host-network pods of the node declare the same port.", "The pod IP is not among the node's addresses."},
 	Contradicts: []string{"The pod does not use the host network."},
@@ -19,6 +23,7 @@ var _ = register(Rule{
 	Limits:      []Limit{{"objects alone", 0.70}, {"objects and container log", 0.85}, {"node capture", 0.80}},
 	Sentence:    "%s uses the host network, and the node itself (a taken port, a changed address) keeps its probes from succeeding.",
 	Recommend:   []string{"host-network-rules", "loopback-probe-host"},
+	Collect:     []string{MissAppLog, MissListeners},
 	Precedents:  []string{"https://github.com/openshift/origin/pull/6939"},
 	Explains:    []string{"app-crash-loop", "app-not-listening", "app-http-error"},
 	Eval:        evalHostNetworkTarget,

@@ -15,8 +15,11 @@ import (
 
 var _ = register(Rule{
 	ID: "kubelet-restart", Family: FamilyNode, Tier: 1, Rank: 31,
-	Title:       "kubelet restarted",
-	Definition:  "Readiness flipped, or probes paused and burst, because the kubelet was restarted.",
+	Title:      "kubelet restarted",
+	Definition: "Readiness flipped, or probes paused and burst, because the kubelet was restarted.",
+	Notes: []string{
+		"Readiness flips without a single \"Probe failed\" line or Unhealthy event: that is the signature. Up to 1.34 a restarted kubelet takes running containers as not ready until their first probe, from 1.35 on it keeps what was known.",
+	},
 	Needs:       []string{"A kubelet start in the window: its start messages, another process id in its journal, or the node's event Starting."},
 	Supports:    []string{"Pods of the node turn not ready together within one period after the start, without a failed probe.", "No probe is sent while the kubelet is away.", "The kubelet is older than 1.35, which resets readiness on its start."},
 	Contradicts: []string{"The failures began before the restart.", "Probes fail with errors of the network or the application long after the start."},
@@ -24,6 +27,7 @@ var _ = register(Rule{
 	Limits:      []Limit{{"kubelet log", 0.92}},
 	Sentence:    "The kubelet of %s was restarted; probes paused and readiness was reset.",
 	Recommend:   []string{"drain-first"},
+	Collect:     []string{MissKubeletLog, MissEvents},
 	Precedents: []string{"https://github.com/kubernetes/kubernetes/issues/100277", "https://github.com/kubernetes/kubernetes/issues/78733", "https://github.com/kubernetes/kubernetes/issues/113646",
 		"https://github.com/Azure/acs-engine/issues/1977"},
 	Thresholds: []Threshold{{"settle", 30, "s", "how long after the start a flip of readiness belongs to it"}},

@@ -12,8 +12,11 @@ import (
 
 var _ = register(Rule{
 	ID: "kubelet-stall", Family: FamilyNode, Tier: 1, Rank: 30,
-	Title:       "kubelet stalled",
-	Definition:  "The kubelet, its PLEG or its sync loop stood still: status and restarts froze, or no probe was sent at all for a while.",
+	Title:      "kubelet stalled",
+	Definition: "The kubelet, its PLEG or its sync loop stood still: status and restarts froze, or no probe was sent at all for a while.",
+	Notes: []string{
+		"Probe workers are goroutines of their own: an unhealthy PLEG does not stop probing, it freezes restarts and the refresh of IPs and status. A kubelet that is frozen as a whole sends no SYN and logs nothing; all probes resume together.",
+	},
 	Needs:       []string{"\"PLEG is not healthy\", \"Housekeeping took longer than expected\", a silence of the kubelet's journal well above its usual pauses, or attempts of many probes that are all late at once."},
 	Supports:    []string{"No probe to any pod in the silence, in log or capture, and all resume together.", "The node turned not ready.", "Runtime calls were slow."},
 	Contradicts: []string{"Only one pod is late.", "The probes of other pods went on in the capture."},
@@ -21,6 +24,7 @@ var _ = register(Rule{
 	Limits:      []Limit{{"PLEG message in the kubelet log", 0.90}, {"silence of the log alone", 0.70}, {"silence of log and capture", 0.85}, {"capture alone", 0.75}},
 	Sentence:    "The kubelet of %s stood still; nothing was probed or restarted in that time.",
 	Recommend:   []string{"runtime-latency", "drain-first"},
+	Collect:     []string{MissKubeletLog, MissNodeCapture, MissRuntimeLog},
 	Precedents:  []string{"https://github.com/kubernetes/kubernetes/issues/77728", "https://github.com/kubernetes/kubernetes/issues/45419", "https://github.com/rancher/rancher/issues/22007"},
 	Thresholds: []Threshold{
 		{"window", 60, "s", "how far from the failures a message of the kubelet may lie"},

@@ -8,8 +8,11 @@ import (
 
 var _ = register(Rule{
 	ID: "mesh-probe-rewrite-broken", Family: FamilyMesh, Tier: 2, Rank: 93,
-	Title:       "rewritten probe does not reach the application",
-	Definition:  "The mesh rewrote the probe to its agent, and the agent cannot reach the application: wrong port or interface, or the container is missing in its table.",
+	Title:      "rewritten probe does not reach the application",
+	Definition: "The mesh rewrote the probe to its agent, and the agent cannot reach the application: wrong port or interface, or the container is missing in its table.",
+	Notes: []string{
+		"An injected pod's HTTP probe goes to /app-health/CONTAINER/readyz on port 15020, where the proxy's agent asks the application in turn: the status the kubelet sees is the agent's.",
+	},
 	Needs:       []string{"A rewritten probe (/app-health/...) that fails with an error of the agent while the proxy itself is ready."},
 	Supports:    []string{"The agent's log names the failing check.", "The application answers on its own address."},
 	Contradicts: []string{"The proxy is not ready."},
@@ -17,6 +20,7 @@ var _ = register(Rule{
 	Limits:      []Limit{{"objects and kubelet log", 0.70}, {"with the proxy's log", 0.85}},
 	Sentence:    "The probe of %s was rewritten by the mesh and does not reach the application.",
 	Recommend:   []string{"mesh-rewrite-check"},
+	Collect:     []string{MissProxyLog, MissListeners},
 	Precedents:  []string{"https://github.com/istio/istio/issues/25177", "https://github.com/istio/istio/issues/26367"},
 	Explains:    []string{"app-http-error"},
 	Eval:        evalMeshRewrite,

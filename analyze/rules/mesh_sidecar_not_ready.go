@@ -6,8 +6,11 @@ import (
 
 var _ = register(Rule{
 	ID: "mesh-sidecar-not-ready", Family: FamilyMesh, Tier: 1, Rank: 90,
-	Title:       "mesh proxy not ready",
-	Definition:  "The mesh's proxy container was not ready: its own readiness probe fails, or the application's probe, rewritten to pass through the proxy's agent, fails with it.",
+	Title:      "mesh proxy not ready",
+	Definition: "The mesh's proxy container was not ready: its own readiness probe fails, or the application's probe, rewritten to pass through the proxy's agent, fails with it.",
+	Notes: []string{
+		"The failing container is the proxy itself (ports 15021, 15020, 4191), or the application's rewritten probe that asks through it.",
+	},
 	Needs:       []string{"The failing container is the proxy, or the probe was rewritten to the proxy's agent and the proxy is not ready."},
 	Supports:    []string{"The proxy's log says that no configuration was received.", "Status 503 or 500 from the proxy.", "The failures end when the proxy becomes ready."},
 	Contradicts: []string{"The proxy was ready."},
@@ -15,6 +18,7 @@ var _ = register(Rule{
 	Limits:      []Limit{{"kubelet log and objects", 0.80}, {"with the proxy's log", 0.92}},
 	Sentence:    "The mesh proxy of %s was not ready.",
 	Recommend:   []string{"container-start-order"},
+	Collect:     []string{MissProxyLog, MissPodObjects},
 	Precedents:  []string{"https://github.com/istio/istio/issues/46211"},
 	Explains:    []string{"app-http-error", "app-not-listening"},
 	Eval:        evalMeshSidecar,

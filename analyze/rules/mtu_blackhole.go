@@ -9,8 +9,12 @@ import (
 
 var _ = register(Rule{
 	ID: "mtu-blackhole", Family: FamilyPath, Tier: 2, Rank: 84,
-	Title:       "full-size packets vanish",
-	Definition:  "Small segments pass, full-size ones vanish: the path MTU is smaller than an endpoint believes and no ICMP tells it.",
+	Title:      "full-size packets vanish",
+	Definition: "Small segments pass, full-size ones vanish: the path MTU is smaller than an endpoint believes and no ICMP tells it.",
+	Notes: []string{
+		"Packets: the handshake and small segments pass; the first full segment is repeated and never acknowledged. TCP probes pass, HTTP and gRPC probes time out.",
+		"Most probes stay on their node, where the MTU is one: it takes a tunnel, a branch interface or a foreign host.",
+	},
 	Needs:       []string{"A completed handshake and then a full-size segment that is repeated without an acknowledgement, or an ICMP fragmentation-needed error."},
 	Supports:    []string{"HTTP and gRPC probes fail while TCP probes of the same pod pass.", "The error names the body or the headers."},
 	Contradicts: []string{"Small responses are repeated as well."},
@@ -18,6 +22,7 @@ var _ = register(Rule{
 	Limits:      []Limit{{"capture", 0.85}, {"logs alone", 0.25}},
 	Sentence:    "Full-size packets from %s vanish on the path.",
 	Recommend:   []string{"align-mtu"},
+	Collect:     []string{MissPodCapture, MissRoutes},
 	Precedents:  []string{"https://github.com/open-cluster-management-io/ocm/issues/1314"},
 	Thresholds:  []Threshold{{"full-segment", 1200, "bytes", "smallest payload that counts as full-size where the MSS is unknown"}},
 	Eval:        evalMTUBlackhole,

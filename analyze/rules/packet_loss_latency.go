@@ -10,8 +10,12 @@ import (
 
 var _ = register(Rule{
 	ID: "packet-loss-latency", Family: FamilyPath, Tier: 2, Rank: 85,
-	Title:       "loss or delay on the path",
-	Definition:  "Packets between node and pod are lost now and then, or delayed, and push attempts over timeoutSeconds.",
+	Title:      "loss or delay on the path",
+	Definition: "Packets between node and pod are lost now and then, or delayed, and push attempts over timeoutSeconds.",
+	Notes: []string{
+		"Packets: a SYN that is answered only after its repetition, a SYN-ACK many times later than the usual 30-100 us on one node, in some attempts and not in others.",
+		"An HTTP dial goes on in the background after the probe gave up: SYNs outnumber the attempts, and a late SYN-ACK is acknowledged and closed at once.",
+	},
 	Needs:       []string{"Handshakes that complete late or only after a repeated SYN, mixed with good ones or with lost ones."},
 	Supports:    []string{"Round-trip times near the timeout.", "Lost SYNs next to connections that work, in the same minute.", "Repeated data segments."},
 	Contradicts: []string{"The failures are deterministic: every SYN is silent, or none is.", "The handshake is quick and only the response is late."},
@@ -19,6 +23,7 @@ var _ = register(Rule{
 	Limits:      []Limit{{"node capture", 0.75}, {"node and pod capture", 0.90}, {"logs alone", 0.35}},
 	Sentence:    "Packets between the node and %s are lost or late.",
 	Recommend:   []string{"raise-timeout", "find-loss"},
+	Collect:     []string{MissNodeCapture, MissPodCapture, MissKernelLog, MissCPU},
 	Precedents:  []string{"https://github.com/kubernetes/kubernetes/issues/89898"},
 	Thresholds:  []Threshold{{"late-handshake", 300, "ms", "a SYN-ACK later than this is late for a node-local path"}},
 	Explains:    []string{"probe-timeout-too-tight"},

@@ -10,8 +10,11 @@ import (
 
 var _ = register(Rule{
 	ID: "pod-ip-empty", Family: FamilyIdentity, Tier: 1, Rank: 64,
-	Title:       "pod IP empty, the kubelet dialled itself",
-	Definition:  "status.podIP was empty, so the probe's host became empty and the kubelet dialled the port on the node itself.",
+	Title:      "pod IP empty, the kubelet dialled itself",
+	Definition: "status.podIP was empty, so the probe's host became empty and the kubelet dialled the port on the node itself.",
+	Notes: []string{
+		"Log: \"dial tcp :8080\" without an address, or host=\"\" at verbosity 4: the kubelet dials its own loopback. If something on the node listens on that port, the probe succeeds falsely.",
+	},
 	Needs:       []string{"An error text with a port but no host, or a logged probe target with an empty host."},
 	Supports:    []string{"The kubelet says that the sandbox has no network information.", "podIPs is empty while containers run.", "The runtime was restarted, or its network was not ready."},
 	Contradicts: []string{"The probe sets host itself."},
@@ -19,6 +22,7 @@ var _ = register(Rule{
 	Limits:      []Limit{{"kubelet log alone", 0.95}},
 	Sentence:    "Probes of %s had no pod IP and went to the node itself.",
 	Recommend:   []string{"fix-runtime-ip", "downward-api"},
+	Collect:     []string{MissRuntimeLog, MissSandbox},
 	Precedents:  []string{"https://github.com/containerd/containerd/issues/7843", "https://github.com/kubernetes/kubernetes/issues/69723"},
 	Explains:    []string{"app-not-listening", "probe-target-misconfigured"},
 	Eval:        evalPodIPEmpty,

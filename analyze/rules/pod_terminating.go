@@ -8,8 +8,11 @@ import (
 
 var _ = register(Rule{
 	ID: "pod-terminating", Family: FamilyMeta, Tier: 1, Rank: 1,
-	Title:       "pod was being deleted",
-	Definition:  "The probes failed while the pod was being deleted. That is expected: liveness and startup probes stop, readiness goes on and fails once the application shuts down.",
+	Title:      "pod was being deleted",
+	Definition: "The probes failed while the pod was being deleted. That is expected: liveness and startup probes stop, readiness goes on and fails once the application shuts down.",
+	Notes: []string{
+		"Liveness and startup probes stop with the deletion, readiness goes on and logs its failures. Nothing has to be repaired.",
+	},
 	Needs:       []string{"A deletion of the same UID before the failures: deletionTimestamp, \"SyncLoop DELETE\", or event Killing with \"Stopping container\"."},
 	Supports:    []string{"Readiness alone fails.", "No failure after the pod was removed."},
 	Contradicts: []string{"The failures began before the deletion."},
@@ -17,6 +20,7 @@ var _ = register(Rule{
 	Limits:      []Limit{{"kubelet log or objects", 0.95}},
 	Sentence:    "%s was being deleted; failed readiness probes are expected then.",
 	Recommend:   []string{"graceful-termination"},
+	Collect:     []string{MissKubeletLog, MissPodObjects, MissEvents},
 	Precedents:  []string{"https://github.com/kubernetes/kubernetes/issues/122824", "https://github.com/kubernetes/kubernetes/issues/52817", "https://github.com/kubernetes/kubernetes/issues/110309"},
 	Thresholds:  []Threshold{{"share", 0.8, "ratio", "share of the failures that must lie after the deletion"}},
 	Explains:    []string{"app-not-listening", "app-hang", "app-http-error", "app-connection-closed", "app-crash-loop"},

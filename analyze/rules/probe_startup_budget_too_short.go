@@ -10,8 +10,11 @@ import (
 
 var _ = register(Rule{
 	ID: "probe-startup-budget-too-short", Family: FamilyConfig, Tier: 1, Rank: 99,
-	Title:       "probe kills the container before it is up",
-	Definition:  "A liveness or startup probe kills the container before the application can be up, run after run.",
+	Title:      "probe kills the container before it is up",
+	Definition: "A liveness or startup probe kills the container before the application can be up, run after run.",
+	Notes: []string{
+		"The budget is initialDelaySeconds + periodSeconds x failureThreshold + timeoutSeconds. Exit code 137 after the kill is the grace period's end and not a lack of memory.",
+	},
 	Needs:       []string{"At least two runs (or one, with the next one under way) killed by a liveness or startup probe within the probe's budget after the start, none of which ever answered."},
 	Supports:    []string{"No startup probe is declared.", "The container log ends while starting.", "The kills follow failureThreshold x periodSeconds after the start."},
 	Contradicts: []string{"The application was ready in the killed run.", "The container ended by itself before the kill."},
@@ -23,6 +26,7 @@ var _ = register(Rule{
 	Limits:     []Limit{{"kubelet log and objects", 0.90}, {"with the container log", 0.92}, {"events or objects alone", 0.75}},
 	Sentence:   "A probe kills %s before the application can be up.",
 	Recommend:  []string{"startup-probe", "laxer-liveness"},
+	Collect:    []string{MissAppLog, MissPodObjects, MissEvents},
 	Precedents: []string{"https://github.com/kubernetes/enhancements/pull/860", "https://github.com/SREGym/SREGym/issues/61"},
 	Thresholds: []Threshold{{"slack", 20, "s", "how far beyond the computed budget a kill may lie"}},
 	Explains:   []string{"app-slow-start", "app-not-listening", "app-crash-loop", "app-hang"},

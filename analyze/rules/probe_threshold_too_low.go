@@ -10,8 +10,11 @@ import (
 
 var _ = register(Rule{
 	ID: "probe-threshold-too-low", Family: FamilyConfig, Tier: 2, Rank: 111,
-	Title:       "one failure changed the state",
-	Definition:  "A single failed attempt changed the pod's state because failureThreshold is 1; the next attempt succeeded.",
+	Title:      "one failure changed the state",
+	Definition: "A single failed attempt changed the pod's state because failureThreshold is 1; the next attempt succeeded.",
+	Notes: []string{
+		"failureThreshold is 3 by default; with 1 a single lost packet changes the pod's state.",
+	},
 	Needs:       []string{"failureThreshold 1, a state change after one failed attempt, and a success at the next."},
 	Supports:    []string{"It happened several times."},
 	Contradicts: []string{"Several attempts in a row failed."},
@@ -19,6 +22,7 @@ var _ = register(Rule{
 	Limits:      []Limit{{"kubelet log and objects", 0.80}},
 	Sentence:    "A single failed probe was enough to change the state of %s.",
 	Recommend:   []string{"raise-failure-threshold"},
+	Collect:     []string{MissNodeCapture, MissPodObjects},
 	Precedents:  []string{"https://github.com/kubernetes/kubernetes/issues/89898"},
 	Eval:        evalThresholdTooLow,
 })

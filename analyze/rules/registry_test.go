@@ -27,7 +27,8 @@ func TestCatalogue(t *testing.T) {
 			assert.NotEmpty(t, r.Title)
 			assert.Contains(t, []int{1, 2}, r.Tier)
 			assert.Positive(t, r.Rank)
-			for name, section := range map[string][]string{"needs": r.Needs, "supports": r.Supports, "contradicts": r.Contradicts} {
+			assert.NotEmpty(t, r.Precedents)
+			for name, section := range map[string][]string{"notes": r.Notes, "needs": r.Needs, "supports": r.Supports, "contradicts": r.Contradicts} {
 				assert.NotEmpty(t, section, name)
 				for _, s := range section {
 					assert.True(t, strings.HasSuffix(s, "."), "%s: a sentence ends with a period: %s", name, s)
@@ -59,6 +60,11 @@ func TestCatalogueHoldsTogether(t *testing.T) {
 		for _, id := range r.Recommend {
 			assert.NotEmpty(t, Recommendation(id), "%s: recommendation %s", r.ID, id)
 			used[id] = true
+		}
+		require.NotEmpty(t, r.Collect, r.ID)
+		for _, id := range r.Collect {
+			_, ok := MissingObservation(id)
+			assert.True(t, ok, "%s: observation %s", r.ID, id)
 		}
 		for _, l := range r.Limits {
 			assert.True(t, l.Max > 0 && l.Max < 1, "%s: limit %s", r.ID, l.Inputs)

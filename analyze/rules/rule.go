@@ -32,9 +32,11 @@ type Rule struct {
 	Title  string // a few words, lower case: "pod sandbox re-created, IP changed"
 	// Tier is 1 for the causes every bundle is tested for first, 2 for the rest.
 	Tier int
-	// Definition, Needs, Supports, Contradicts, LookAlikes and Limits are sections
-	// of the cause's page.
+	// Definition, Notes, Needs, Supports, Contradicts, LookAlikes and Limits are
+	// sections of the cause's page. Notes tell what it looks like in logs and
+	// packets, and where one goes wrong.
 	Definition  string
+	Notes       []string
 	Needs       []string
 	Supports    []string
 	Contradicts []string
@@ -44,6 +46,9 @@ type Rule struct {
 	Sentence string
 	// Recommend lists recommendation ids, see Recommendations.
 	Recommend []string
+	// Collect lists ids of observations, see MissingObservation, that settle whether
+	// it is this cause. What Eval asks for in a case is taken from among them.
+	Collect []string
 	// Precedents are public reports of the same cause.
 	Precedents []string
 	// Thresholds are the numbers the rule uses, overridable by key "<rule>.<name>".

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"fmt"
 	"io"
 	"strconv"
 	"strings"
@@ -43,6 +44,7 @@ func writeCause(w io.Writer, r *rules.Rule) error {
 	s.line("# %s", r.ID)
 	s.line("\n%s (family `%s`).", upperFirst(r.Title), r.Family)
 	s.line("\n%s", r.Definition)
+	s.list("What it looks like", r.Notes)
 	s.list("What must be seen", r.Needs)
 	s.list("What speaks for it", r.Supports)
 	s.list("What speaks against it", r.Contradicts)
@@ -69,6 +71,15 @@ func writeCause(w io.Writer, r *rules.Rule) error {
 		steps = append(steps, rules.Recommendation(id))
 	}
 	s.list("What to do", steps)
+	var collect []string
+	for _, id := range r.Collect {
+		m, _ := rules.MissingObservation(id)
+		collect = append(collect, upperFirst(m.What)+" (settles: "+m.WouldSettle+"):\n  "+commands(m.HowToCollect))
+	}
+	s.list("What to collect", collect)
+	if len(r.Explains) > 0 {
+		s.line("\n## What it stands behind\n\nSeen together with it, these are its mechanism or its consequence: %s.", causeLinks(r.Explains))
+	}
 	s.list("Public reports of it", r.Precedents)
 	return s.err
 }
@@ -82,6 +93,20 @@ func (s *scriptWriter) list(title string, items []string) {
 	for _, item := range items {
 		s.line("- %s", item)
 	}
+}
+
+// causeLinks links to the pages of causes, which lie beside each other.
+func causeLinks(ids []string) string {
+	links := make([]string, len(ids))
+	for i, id := range ids {
+		links[i] = fmt.Sprintf("[%s](%s.md)", id, id)
+	}
+	return strings.Join(links, ", ")
+}
+
+// commands sets each command of a list parted by "; " as code.
+func commands(text string) string {
+	return "`" + strings.ReplaceAll(text, "; ", "`, `") + "`"
 }
 
 // cell makes a text safe inside a table.

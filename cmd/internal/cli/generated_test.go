@@ -12,6 +12,8 @@ import (
 	"github.com/alecthomas/kong"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/probe-forensics/probe-forensics/analyze/rules"
 )
 
 func testParser(t *testing.T) *kong.Kong {
@@ -41,6 +43,55 @@ func TestManualPage(t *testing.T) {
 		out, err := cmd.CombinedOutput()
 		require.NoError(t, err)
 		assert.Empty(t, string(out), "groff complains")
+	}
+}
+
+// TestCausePages keeps docs/causes in step with the rules: a page a cause, an
+// index, and nothing else; -update rewrites them.
+func TestCausePages(t *testing.T) {
+	const dir = "../../../docs/causes"
+	pages := map[string][]byte{}
+	for _, r := range rules.Rules() {
+		var page bytes.Buffer
+		require.NoError(t, writeCause(&page, r))
+		pages[r.ID+".md"] = page.Bytes()
+	}
+	var index bytes.Buffer
+	require.NoError(t, writeCauseIndex(&index))
+	pages["README.md"] = index.Bytes()
+	if *update {
+		require.NoError(t, os.RemoveAll(dir))
+		require.NoError(t, os.MkdirAll(dir, 0o755))
+		for name, page := range pages {
+			require.NoError(t, os.WriteFile(filepath.Join(dir, name), page, 0o644))
+		}
+	}
+	entries, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	assert.Len(t, entries, len(pages), "a page of no cause")
+	for name, page := range pages {
+		committed, err := os.ReadFile(filepath.Join(dir, name))
+		require.NoError(t, err)
+		assert.Equal(t, string(committed), string(page), "%s is not in step: run make generate", name)
+	}
+}
+
+// TestCausePageSections holds every page to the sections a reader looks for.
+func TestCausePageSections(t *testing.T) {
+	for _, r := range rules.Rules() {
+		var page bytes.Buffer
+		require.NoError(t, writeCause(&page, r))
+		text := page.String()
+		assert.Contains(t, text, "family `"+string(r.Family)+"`", r.ID)
+		assert.Contains(t, text, r.Definition, r.ID)
+		for _, section := range []string{"What it looks like", "What must be seen", "What speaks for it", "What speaks against it", "Look-alikes",
+			"How sure the tool can be", "What to do", "What to collect", "Public reports of it"} {
+			assert.Contains(t, text, "\n## "+section+"\n\n", r.ID)
+		}
+		for _, line := range strings.Split(text, "\n") {
+			assert.Equal(t, strings.TrimRight(line, " "), line, r.ID)
+		}
+		assert.NotEmpty(t, familyTitles[r.Family], "family %s has no title", r.Family)
 	}
 }
 
