@@ -23,6 +23,26 @@ func DecodeCut(link uint32, frame []byte, wire int) (p flow.Packet, cut bool) {
 	return p, d.cut
 }
 
+// DecodeWhy is DecodeCut with the reason why a frame is undecoded.
+func DecodeWhy(link uint32, frame []byte, wire int) (p flow.Packet, reason string) {
+	d := decoder{interfaces: &nameBook{}}
+	rec := &Record{Data: frame, Length: uint32(wire), Link: link, Frame: 1}
+	p = *d.decode(rec)
+	_ = describe(rec, &p)
+	return p, d.reason
+}
+
+// LinkTypes are the link types that are decoded.
+func LinkTypes() []uint32 {
+	var links []uint32
+	for link := range uint32(300) {
+		if supported(link) {
+			links = append(links, link)
+		}
+	}
+	return links
+}
+
 // EachFrame decodes all frames of a capture.
 func EachFrame(b []byte, visit func(rec Record, p *flow.Packet)) error {
 	f, _, err := open(newWindow(bytes.NewReader(b)), &event.CaptureInfo{}, func(string, string, int64, int64) {})
