@@ -74,6 +74,14 @@ func run(t *testing.T, packets string) string {
 	info := &event.StreamInfo{ID: 1}
 	var c collector
 	tr := flow.New(info, &c, event.Stamp{Precision: time.Microsecond})
+	eachPacket(t, tr, packets, tr.Add)
+	tr.Close()
+	return render(info, &c)
+}
+
+// eachPacket reads the lines of a case.
+func eachPacket(t testing.TB, tr *flow.Tracker, packets string, visit func(*flow.Packet)) {
+	t.Helper()
 	n := int64(0)
 	for _, line := range strings.Split(packets, "\n") {
 		if line = strings.TrimSpace(line); line == "" || line[0] == '#' {
@@ -82,14 +90,12 @@ func run(t *testing.T, packets string) string {
 		n++
 		p := packet(t, tr, line)
 		p.Ref = event.Ref{Stream: 1, Packet: n}
-		tr.Add(&p)
+		visit(&p)
 	}
-	tr.Close()
-	return render(info, &c)
 }
 
 // packet reads a line of a case.
-func packet(t *testing.T, tr *flow.Tracker, line string) flow.Packet {
+func packet(t testing.TB, tr *flow.Tracker, line string) flow.Packet {
 	t.Helper()
 	f := strings.Fields(strings.ReplaceAll(line, " > ", ">"))
 	at, err := strconv.ParseFloat(f[0], 64)
@@ -133,7 +139,7 @@ func packet(t *testing.T, tr *flow.Tracker, line string) flow.Packet {
 	return p
 }
 
-func set(t *testing.T, tr *flow.Tracker, p *flow.Packet, kv string) {
+func set(t testing.TB, tr *flow.Tracker, p *flow.Packet, kv string) {
 	t.Helper()
 	k, v, _ := strings.Cut(kv, "=")
 	num := func() uint64 {
@@ -195,7 +201,7 @@ func set(t *testing.T, tr *flow.Tracker, p *flow.Packet, kv string) {
 	}
 }
 
-func endpoint(t *testing.T, s string) netip.AddrPort {
+func endpoint(t testing.TB, s string) netip.AddrPort {
 	t.Helper()
 	switch s {
 	case "c":
@@ -215,7 +221,7 @@ func endpoint(t *testing.T, s string) netip.AddrPort {
 	return a
 }
 
-func addr(t *testing.T, s string) netip.Addr { return endpoint(t, s).Addr() }
+func addr(t testing.TB, s string) netip.Addr { return endpoint(t, s).Addr() }
 
 // mac derives a hardware address from an IP address.
 func mac(a netip.Addr) event.MAC {
