@@ -19,6 +19,9 @@ type StreamInfo struct {
 
 	// First and Last are the earliest and latest record stamps, as recorded.
 	First, Last Stamp
+	// Silences are the times of ten minutes or more between two records of a log,
+	// as recorded, at most 64: nothing happened, or the log was not kept.
+	Silences []Gap
 	// Verbosity is the kubelet -v level proven by the lines of this stream (the
 	// highest level of any catalogued line met), -1 when unknown.
 	Verbosity int
@@ -78,7 +81,7 @@ type HostName struct {
 	Name string
 }
 
-// Gap is a silence between two frames.
+// Gap is a silence between two frames, or between two records.
 type Gap struct{ From, To Nanos }
 
 // TargetCount counts what went to and from one IP:port. SYN and SYNACK count

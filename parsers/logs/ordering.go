@@ -15,7 +15,16 @@ type ordering struct {
 	prevAt            event.Nanos // as recorded
 	turn              time.Duration
 	forward, backward int64
+	// up and down are the long steps in either direction; which of them are
+	// silences is known at the end.
+	up, down []event.Gap
 }
+
+// Bounds of StreamInfo.Silences.
+const (
+	longSilence = 10 * time.Minute
+	maxSilences = 64
+)
 
 const halfYear = 183 * 24 * time.Hour
 
@@ -31,7 +40,7 @@ func (o *ordering) see(st event.Stamp) {
 	if st.Missing != o.first.Missing {
 		return // another clock: messages with a stamp of their own in a bare log
 	}
-	step := st.At.Sub(o.prevAt)
+	step, prev := st.At.Sub(o.prevAt), o.prevAt
 	o.prevAt = st.At
 	if st.Missing&event.MissingYear != 0 {
 		const leapYear = 366 * 24 * time.Hour
@@ -46,8 +55,14 @@ func (o *ordering) see(st event.Stamp) {
 	switch {
 	case step > 0:
 		o.forward++
+		if step >= longSilence && len(o.up) < maxSilences {
+			o.up = append(o.up, event.Gap{From: prev, To: st.At})
+		}
 	case step < 0:
 		o.backward++
+		if step <= -longSilence && len(o.down) < maxSilences {
+			o.down = append(o.down, event.Gap{From: st.At, To: prev})
+		}
 	default:
 		return
 	}
@@ -75,7 +90,9 @@ func (s *session) finishOrder(info *event.StreamInfo) {
 	if info.Last.IsZero() || s.last.At > info.Last.At {
 		info.Last = s.last
 	}
+	info.Silences = append(info.Silences, s.up...)
 	if s.reversed() && s.backward > 1 {
+		info.Silences = append(info.Silences[:len(info.Silences)-len(s.up)], s.down...)
 		s.in.Sink.Emit(event.Event{Time: s.first, Node: info.Node, Ref: event.Ref{Stream: s.stream, Line: max(s.in.FirstLine, 1), Offset: s.in.FirstOffset},
 			Payload: &event.Notice{Code: "reversed", Message: "the records run from the newest to the oldest", Value: s.backward}})
 	}

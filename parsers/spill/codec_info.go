@@ -22,6 +22,7 @@ func (c *coder) info(p *event.StreamInfo) {
 	signed(c, &p.Rejected)
 	c.stamp(&p.First)
 	c.stamp(&p.Last)
+	slice(c, &p.Silences, func(c *coder, p *event.Gap) { c.nanos(&p.From); c.nanos(&p.To) })
 	signed(c, &p.Verbosity)
 	c.counts(&p.Counts)
 	text(c, &p.Hash)

@@ -2,26 +2,25 @@ package cli
 
 import (
 	"cmp"
-	"fmt"
+	"maps"
 	"slices"
 	"strings"
-	"text/tabwriter"
+	"time"
 
-	"github.com/probe-forensics/probe-forensics/cmd/internal/progress"
 	"github.com/probe-forensics/probe-forensics/parsers"
 	"github.com/probe-forensics/probe-forensics/parsers/event"
-	"github.com/probe-forensics/probe-forensics/report/escape"
 )
 
 type inventoryCmd struct {
 	inputArgs
 	JSON  bool     `name:"json" group:"output" help:"Write JSON."`
+	All   bool     `group:"output" help:"List every stream, however many of one format there are."`
 	Limit []string `sep:"none" group:"supply" placeholder:"NAME=NUMBER" help:"As for analyze."`
 }
 
 // Help says what the verb is for.
 func (*inventoryCmd) Help() string {
-	return `Reads the inputs as analyze does, names the format, the node and the time span of each stream, and says which questions about probes the inputs can answer and what is missing for the others. Nothing is written.
+	return `Reads the inputs as analyze does, names the format, the node and the time span of each stream, the kubelet's verbosity and the silences of logs and captures, and says which questions about probes the inputs can answer, what is missing for the others, and which causes stay unproven without it. Nothing is written.
 
     probe-forensics inventory must-gather.tar.gz node-1.pcap`
 }
@@ -29,6 +28,7 @@ func (*inventoryCmd) Help() string {
 // inventory is what the verb reports; its JSON names are stable.
 type inventory struct {
 	Inputs    []inventoryInput   `json:"inputs"`
+	Nodes     []inventoryNode    `json:"nodes"`
 	Streams   []inventoryStream  `json:"streams"`
 	NotRead   []inventoryNotRead `json:"not_read"`
 	Problems  []string           `json:"problems"`
@@ -39,6 +39,21 @@ type inventoryInput struct {
 	Path   string `json:"path"`
 	SHA256 string `json:"sha256"`
 	Bytes  int64  `json:"bytes"`
+}
+
+// inventoryNode is what the inputs hold of a node.
+type inventoryNode struct {
+	Name     string `json:"name"`
+	Events   int64  `json:"events"`
+	Failures int64  `json:"probe_failures"` // in the log that has most: an export may hold one journal twice
+	Captures int    `json:"captures"`
+	// Verbosity is the kubelet's -v level that its lines prove, -1 where none does.
+	// In a log of several nodes it is that of the whole log.
+	Verbosity int `json:"verbosity"`
+
+	logs map[event.StreamID]int64 // failures by log
+	// known is set by more than Events: their host may be the name of a pod.
+	known bool
 }
 
 type inventoryNotRead struct {
@@ -57,6 +72,15 @@ type inventoryStream struct {
 	First   string           `json:"first"` // as recorded: the zone or year may be missing
 	Last    string           `json:"last"`
 	Events  map[string]int64 `json:"events"` // kept events by kind
+	// Silences are gaps between records (ten minutes or more) or frames (one minute
+	// or more): nothing happened, or nothing was kept.
+	Silences []inventoryGap `json:"silences,omitempty"`
+}
+
+type inventoryGap struct {
+	From string `json:"from"`
+	To   string `json:"to"`
+	span time.Duration
 }
 
 // Run prints the inventory.
@@ -77,17 +101,31 @@ func (c *inventoryCmd) Run(rt *session) error {
 	if c.JSON {
 		return writeJSON(rt.stdout, inv)
 	}
-	return inv.print(rt)
+	return inv.print(rt.stdout, c.All)
 }
 
 func takeInventory(c *parsers.Case) (*inventory, error) {
 	kinds := make(map[event.StreamID]map[string]int64)
 	all := make(map[event.Kind][]event.StreamID)
+	nodes := make(map[string]*inventoryNode)
 	for e, err := range c.Events() {
 		if err != nil {
 			return nil, err
 		}
 		kind := e.Payload.Kind()
+		if e.Node != "" {
+			n := nodeOf(nodes, e.Node)
+			n.Events++
+			n.known = n.known || kind != event.KindK8sEvent
+			if r, ok := e.Payload.(*event.ProbeResult); ok {
+				failed := n.logs[e.Ref.Stream]
+				if r.Outcome == event.OutcomeFailed || r.Outcome == event.OutcomeErrored {
+					failed++
+				}
+				n.logs[e.Ref.Stream] = failed
+				n.Failures = max(n.Failures, failed)
+			}
+		}
 		counts := kinds[e.Ref.Stream]
 		if counts == nil {
 			counts = make(map[string]int64)
@@ -97,7 +135,7 @@ func takeInventory(c *parsers.Case) (*inventory, error) {
 			all[kind] = append(all[kind], e.Ref.Stream)
 		}
 	}
-	inv := &inventory{Inputs: []inventoryInput{}, Streams: []inventoryStream{}, NotRead: []inventoryNotRead{}, Problems: []string{}}
+	inv := &inventory{Inputs: []inventoryInput{}, Nodes: []inventoryNode{}, Streams: []inventoryStream{}, NotRead: []inventoryNotRead{}, Problems: []string{}}
 	for _, in := range c.Inputs() {
 		inv.Inputs = append(inv.Inputs, inventoryInput{in.Path, in.SHA256, in.Bytes})
 	}
@@ -110,14 +148,54 @@ func takeInventory(c *parsers.Case) (*inventory, error) {
 		}
 		inv.Streams = append(inv.Streams, inventoryStream{
 			ID: s.ID, Path: s.Path, Format: s.Format, Node: s.Node, Bytes: s.Bytes, Records: s.Records,
-			First: recorded(s.First), Last: recorded(s.Last), Events: kinds[s.ID],
+			First: recorded(s.First), Last: recorded(s.Last), Events: kinds[s.ID], Silences: silences(s),
 		})
+		if s.Node != "" && s.Capture != nil {
+			n := nodeOf(nodes, s.Node)
+			n.Captures, n.known = n.Captures+1, true
+		}
+		for _, n := range nodes {
+			if _, ok := n.logs[s.ID]; ok || s.Node == n.Name {
+				n.Verbosity = max(n.Verbosity, s.Verbosity)
+			}
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(nodes)) {
+		if nodes[name].known {
+			inv.Nodes = append(inv.Nodes, *nodes[name])
+		}
 	}
 	for _, p := range c.Problems() {
 		inv.Problems = append(inv.Problems, place(p)+": "+p.Code+": "+p.Message)
 	}
 	inv.Questions = ask(all)
 	return inv, nil
+}
+
+func nodeOf(nodes map[string]*inventoryNode, name string) *inventoryNode {
+	n := nodes[name]
+	if n == nil {
+		n = &inventoryNode{Name: name, Verbosity: -1, logs: make(map[event.StreamID]int64)}
+		nodes[name] = n
+	}
+	return n
+}
+
+// silences are the gaps of a log or a capture, the longest first.
+func silences(s *event.StreamInfo) []inventoryGap {
+	var gaps []event.Gap
+	gaps = append(gaps, s.Silences...)
+	missing := s.First.Missing
+	if s.Capture != nil {
+		gaps = append(gaps, s.Capture.Gaps...)
+	}
+	var out []inventoryGap
+	for _, g := range gaps {
+		out = append(out, inventoryGap{span: g.To.Sub(g.From),
+			From: recorded(event.Stamp{At: g.From, Missing: missing}), To: recorded(event.Stamp{At: g.To, Missing: missing})})
+	}
+	slices.SortStableFunc(out, func(a, b inventoryGap) int { return cmp.Compare(b.span, a.span) })
+	return out
 }
 
 // recorded renders a stamp with a question mark for each part the record lacks.
@@ -136,53 +214,4 @@ func recorded(s event.Stamp) string {
 		return "????" + text[4:]
 	}
 	return text
-}
-
-func (inv *inventory) print(rt *session) error {
-	w := tabwriter.NewWriter(rt.stdout, 0, 8, 2, ' ', 0)
-	for _, in := range inv.Inputs {
-		fmt.Fprintf(w, "%s, %s, sha256 %s\n", escape.Visible(in.Path), progress.Bytes(in.Bytes), cmp.Or(in.SHA256, "unknown (not read to its end)"))
-	}
-	fmt.Fprintf(w, "\n\tSTREAM\tFORMAT\tNODE\tRECORDS\tFIRST\tLAST\n")
-	for _, s := range inv.Streams {
-		fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%d\t%s\t%s\n", s.ID, escape.Visible(shorten(s.Path)), s.Format, escape.Visible(cmp.Or(s.Node, "-")), s.Records, cmp.Or(s.First, "-"), cmp.Or(s.Last, "-"))
-	}
-	if err := w.Flush(); err != nil {
-		return err
-	}
-	fmt.Fprintf(w, "\nQUESTION\tANSWERED BY\n")
-	for _, q := range inv.Questions {
-		by := "nothing: " + q.Add
-		if len(q.Streams) > 0 {
-			by = "streams " + strings.Trim(strings.ReplaceAll(fmt.Sprint(q.Streams), " ", ", "), "[]")
-		}
-		fmt.Fprintf(w, "%s\t%s\n", q.Question, by)
-	}
-	if len(inv.NotRead) > 0 {
-		fmt.Fprintf(w, "\nNOT READ\tFILES\n")
-		for _, g := range inv.NotRead {
-			fmt.Fprintf(w, "%s\t%d\n", g.Reason, g.Files)
-		}
-	}
-	if len(inv.Problems) > 0 {
-		fmt.Fprintf(w, "\nPROBLEMS\n")
-		for _, p := range inv.Problems {
-			fmt.Fprintf(w, "%s\n", escape.Visible(p))
-		}
-	}
-	return w.Flush()
-}
-
-// shorten leaves out the middle of a long path: the input and the end of the
-// name are what people look for.
-func shorten(path string) string {
-	const limit = 70
-	if len(path) <= limit {
-		return path
-	}
-	parts := strings.Split(path, "/")
-	for len(parts) > 3 && len(strings.Join(parts, "/")) > limit-4 {
-		parts = slices.Delete(parts, 1, 2)
-	}
-	return parts[0] + "/.../" + strings.Join(parts[1:], "/")
 }
