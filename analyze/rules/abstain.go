@@ -66,7 +66,7 @@ func abstain(c *Case, inc *model.Incident, cands []*candidate, primary *candidat
 	if len(missing) == 0 {
 		missing = c.generallyMissing()
 	}
-	inc.Missing = missingOf(missing)
+	inc.Missing = c.stillMissing(missing, best)
 	if len(inc.WouldChange) == 0 {
 		for _, m := range inc.Missing {
 			inc.WouldChange = append(inc.WouldChange, "It could be settled by "+m.What+".")

@@ -175,11 +175,10 @@ func verdictOf(c *Case, cands []*candidate) model.Incident {
 			missing = append(missing, k.verdict.Missing...)
 		}
 	}
-	if primary.score < confirmedEnough {
-		inc.Missing = missingOf(missing)
-	} else {
-		inc.Missing = missingOf(v.Missing)
+	if primary.score >= confirmedEnough {
+		missing = v.Missing
 	}
+	inc.Missing = c.stillMissing(missing, primary.score)
 	inc.WouldChange = wouldChange(primary)
 	inc.Evidence = append(inc.Evidence, c.harmless()...)
 	inc.Recommend = recommend(ids...)

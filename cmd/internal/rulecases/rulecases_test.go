@@ -18,6 +18,7 @@
 //	contributing ID      of the primary incident named before
 //	alternative ID       not chosen there, with the reason told
 //	missing TEXT         asked for there, TEXT being part of what
+//	present TEXT         not asked for there, for it is at hand
 //	none                 no incident at all
 package rulecases
 

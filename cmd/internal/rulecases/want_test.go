@@ -56,6 +56,9 @@ func check(t *testing.T, want []wish, r *model.Result) {
 		case "missing":
 			require.NotNil(t, inc)
 			assert.True(t, slices.ContainsFunc(inc.Missing, func(m model.Missing) bool { return strings.Contains(m.What, w.text) }), "%q is not asked for: %v", w.text, inc.Missing)
+		case "present":
+			require.NotNil(t, inc)
+			assert.False(t, slices.ContainsFunc(inc.Missing, func(m model.Missing) bool { return strings.Contains(m.What, w.text) }), "%q is at hand, and still asked for", w.text)
 		default:
 			t.Errorf("want: unknown word %q", w.verb)
 		}
