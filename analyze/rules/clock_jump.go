@@ -46,7 +46,12 @@ func evalClockJump(c *Case) (v Verdict) {
 	}
 	told := c.nodeFacts(0, 0, func(s identity.NodeState) bool {
 		return s.Code == event.NodeTimeChanged && (s.Value != "" || strings.Contains(s.Message, "jump"))
-	}, func(s identity.NodeState) string { return "The time service says: " + oneLine(s.Message) + "." })
+	}, func(s identity.NodeState) string {
+		if strings.HasPrefix(s.Message, "the wall clock ") {
+			return "Two clocks of the journal differ: " + oneLine(s.Message) + "."
+		}
+		return "The time service says: " + oneLine(s.Message) + "."
+	})
 	v.Satisfied = true
 	if !v.Need(GroupHost, WeightLiteral, told) {
 		// systemd notes a step, but not how far.

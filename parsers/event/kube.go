@@ -90,19 +90,24 @@ const (
 	SyncRemove
 	SyncReconcile
 	SyncRecreated // same name, another UID: "Pod was deleted and then recreated"
+	SyncStatus    // the kubelet wrote the pod's status and had the API's answer
 )
 
 // String returns the upper-case word the kubelet prints.
 func (o SyncOp) String() string {
-	return [...]string{"?", "ADD", "UPDATE", "DELETE", "REMOVE", "RECONCILE", "RECREATED"}[o%7]
+	return [...]string{"?", "ADD", "UPDATE", "DELETE", "REMOVE", "RECONCILE", "RECREATED", "STATUS"}[o%8]
 }
 
-// PodSync is "SyncLoop ADD|UPDATE|DELETE|REMOVE|RECONCILE" for one pod.
+// PodSync is "SyncLoop ADD|UPDATE|DELETE|REMOVE|RECONCILE" for one pod, or the
+// kubelet's "Patch status for pod".
 type PodSync struct {
 	Op     SyncOp
-	Source string // "api", "file"
+	Source string // "api", "file", "audit", "status-patch"
 	Pod    PodRef
 	OldUID string // SyncRecreated
+	// Newest is the latest lastTransitionTime or startTime in the status that was
+	// written: node clock, whole seconds, cut off; zero where none was. SyncStatus.
+	Newest Nanos
 }
 
 // IPFact says how a source relates pod and IP.
@@ -215,8 +220,11 @@ type K8sEvent struct {
 	Message              string // at most 1 KiB
 	Count                int64
 	First, Last          Stamp
-	Component, Host      string
-	FromLog              bool
+	// Created is the creationTimestamp of the Event object: the API server's clock,
+	// whole seconds, cut off; zero where First and Last had to be taken from it.
+	Created         Nanos
+	Component, Host string
+	FromLog         bool
 	// TimesUnknown is set where a table gave ages only; First and Last are then
 	// counted back from the collection time, with that precision.
 	TimesUnknown bool

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"time"
 
 	"github.com/probe-forensics/probe-forensics/parsers/event"
 )
@@ -265,6 +266,7 @@ func (j *journalFile) entryObject(n int64) error {
 	r := record{ref: event.Ref{Offset: start}}
 	f.record(&r)
 	r.stamp = realtime(int64(binary.LittleEndian.Uint64(b[8:])))
+	r.sinceBoot = time.Duration(min(binary.LittleEndian.Uint64(b[16:]), maxSinceBoot)) * time.Microsecond
 	j.s.handle(&r)
 	return nil
 }

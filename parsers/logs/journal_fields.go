@@ -11,7 +11,7 @@ import (
 // forms that print fields by name: export, verbose, JSON, binary.
 type journalFields struct {
 	message, host, ident, comm, unit, pid, syslogPID, transport, boot []byte
-	realtime                                                          []byte
+	realtime, monotonic                                               []byte
 	hasMessage                                                        bool
 }
 
@@ -41,6 +41,8 @@ func (f *journalFields) set(name, value []byte) bool {
 		f.boot = value
 	case "__REALTIME_TIMESTAMP":
 		f.realtime = value
+	case "__MONOTONIC_TIMESTAMP":
+		f.monotonic = value
 	default:
 		return false
 	}
@@ -71,8 +73,15 @@ func (f *journalFields) record(r *record) {
 	if us, ok := allDigits(f.realtime); ok {
 		r.stamp = realtime(us)
 	}
+	if us, ok := allDigits(f.monotonic); ok {
+		r.sinceBoot = time.Duration(min(us, maxSinceBoot)) * time.Microsecond
+	}
 	r.msg = bytes.TrimRight(f.message, "\n")
 }
+
+// maxSinceBoot bounds the monotonic time of an entry, microseconds: no machine
+// runs longer.
+const maxSinceBoot = 1 << 50
 
 // realtime is the stamp of microseconds since the epoch; the zero stamp when
 // they do not fit.

@@ -186,7 +186,7 @@ func (j *journalJSON) take(fields *journalFields, key, raw []byte) (null bool) {
 // before they are compared.
 func wantedField(key []byte) bool {
 	switch len(key) {
-	case 4, 5, 7, 8, 9, 10, 13, 17, 20:
+	case 4, 5, 7, 8, 9, 10, 13, 17, 20, 21:
 		return true
 	}
 	return false
@@ -200,7 +200,7 @@ func (j *journalJSON) slow(object []byte, fields *journalFields) bool {
 	}
 	*fields = journalFields{}
 	for _, name := range [...]string{"MESSAGE", "_HOSTNAME", "SYSLOG_IDENTIFIER", "_COMM", "_SYSTEMD_UNIT", "_PID",
-		"SYSLOG_PID", "_TRANSPORT", "_BOOT_ID", "__REALTIME_TIMESTAMP"} {
+		"SYSLOG_PID", "_TRANSPORT", "_BOOT_ID", "__REALTIME_TIMESTAMP", "__MONOTONIC_TIMESTAMP"} {
 		if raw, ok := all[name]; ok {
 			j.take(fields, []byte(name), raw)
 		}

@@ -59,8 +59,12 @@ func readEvent(f field) *event.K8sEvent {
 		}
 	}
 	at := f.stamp("eventTime")
+	e.Created = f.at("metadata", "creationTimestamp")
 	if at.IsZero() {
 		at = f.stamp("metadata", "creationTimestamp")
+		if e.First.IsZero() {
+			e.Created = 0
+		}
 	}
 	if e.First.IsZero() {
 		e.First = at

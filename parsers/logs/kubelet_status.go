@@ -54,7 +54,34 @@ func readStatusPatch(s *session, h *hostState, r *record, k *klogLine) {
 		s.cutLine(r)
 		return
 	}
-	s.emitStatusIPs(h, r, k, pod, s.text(ps, "patch"))
+	patch := s.text(ps, "patch")
+	s.emitStatusIPs(h, r, k, pod, patch)
+	s.emitStatusWrite(h, r, k, pod, patch)
+}
+
+// emitStatusWrite emits that the API took a patch of a pod's status. The line is
+// written once the answer is there, so it follows the API server's own record.
+func (s *session) emitStatusWrite(h *hostState, r *record, k *klogLine, pod event.PodRef, patch []byte) {
+	s.emit(h, r, k.time(s, h, r), k.pid, &event.PodSync{Op: event.SyncStatus, Source: "status-patch", Pod: pod, Newest: newestIn(patch)})
+}
+
+// newestIn is the latest time that the kubelet put into a status: when a
+// condition changed, and when it took the pod.
+func newestIn(status []byte) event.Nanos {
+	var newest event.Nanos
+	for _, key := range [...]string{`"lastTransitionTime":"`, `"startTime":"`} {
+		for rest := status; ; {
+			_, after, ok := bytes.Cut(rest, []byte(key))
+			if !ok {
+				break
+			}
+			if st, _, ok := isoStamp(after); ok && st.Missing == 0 {
+				newest = max(newest, st.At)
+			}
+			rest = after
+		}
+	}
+	return newest
 }
 
 // readStatusWritten reads the whole status, JSON since 1.26, a Go struct before.
@@ -70,7 +97,9 @@ func readStatusWritten(s *session, h *hostState, r *record, k *klogLine) {
 
 // oldStatusPatch reads `Patch status for pod "p_ns(uid)" with "JSON"`.
 func oldStatusPatch(s *session, h *hostState, r *record, k *klogLine) {
-	s.oldStatus(h, r, k)
+	if pod, status := s.oldStatus(h, r, k); status != nil {
+		s.emitStatusWrite(h, r, k, pod, status)
+	}
 }
 
 // oldStatusWritten reads `Status for pod "p_ns(uid)" updated successfully: (3,
@@ -79,17 +108,19 @@ func oldStatusWritten(s *session, h *hostState, r *record, k *klogLine) {
 	s.oldStatus(h, r, k)
 }
 
-func (s *session) oldStatus(h *hostState, r *record, k *klogLine) {
+// oldStatus returns the pod and the status as text, nil for a line that was cut.
+func (s *session) oldStatus(h *hostState, r *record, k *klogLine) (event.PodRef, []byte) {
 	pod, rest, ok := s.quotedPod(k.rest)
 	if !ok {
 		s.cutLine(r)
-		return
+		return pod, nil
 	}
-	if bytes.Contains(rest, []byte(`\"podIP`)) {
+	if bytes.Contains(rest, []byte(`\"podIP`)) || bytes.Contains(rest, []byte(`Time\":`)) {
 		s.scratch = appendUnquoted(s.scratch[:0], rest)
 		rest = s.scratch
 	}
 	s.emitStatusIPs(h, r, k, pod, rest)
+	return pod, rest
 }
 
 // emitStatusIPs emits the addresses of a pod status or of a patch to one.

@@ -21,7 +21,9 @@ type record struct {
 	stamp event.Stamp
 	msg   []byte
 	boot  []byte // boot id, where the form carries it
-	ref   event.Ref
+	// sinceBoot is the monotonic time of the entry, zero where the form lacks it.
+	sinceBoot time.Duration
+	ref       event.Ref
 	// partial is set when the message goes on in the next record.
 	partial bool
 	// second is lent by the reader: many records share their second.
@@ -46,6 +48,7 @@ type hostState struct {
 	lastFailure sandboxFailure
 	last        event.Stamp
 	seen        bool
+	wall        wallClock
 }
 
 // session carries the state of reading one stream: counters, hosts, open
@@ -125,6 +128,9 @@ func (s *session) handle(r *record) {
 	}
 	if s.bootSeen || len(r.boot) > 0 {
 		s.noteBoot(h, r)
+	}
+	if r.sinceBoot > 0 {
+		s.noteStep(h, r)
 	}
 	h.last, h.seen = r.stamp, true
 	s.emitted = false

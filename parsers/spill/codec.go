@@ -111,6 +111,7 @@ func (c *coder) payload(p event.Payload) {
 		text(c, &p.Source)
 		c.podRef(&p.Pod)
 		text(c, &p.OldUID)
+		c.nanos(&p.Newest)
 	case *event.PodIP:
 		c.podRef(&p.Pod)
 		text(c, &p.SandboxID)
@@ -236,6 +237,7 @@ func (c *coder) k8sEvent(p *event.K8sEvent) {
 	signed(c, &p.Count)
 	c.stamp(&p.First)
 	c.stamp(&p.Last)
+	c.nanos(&p.Created)
 	text(c, &p.Component)
 	text(c, &p.Host)
 	c.flags(&p.FromLog, &p.TimesUnknown)
