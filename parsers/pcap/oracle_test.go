@@ -189,7 +189,7 @@ func addrOf(b []byte) netip.Addr {
 func ourCaptures(t testing.TB) []string {
 	t.Helper()
 	var paths []string
-	for _, pattern := range []string{captures + "/*/*.pcap", lab + "/*/raw/*.pcap", netns + "/*.pcap"} {
+	for _, pattern := range ourPatterns {
 		found, err := filepath.Glob(pattern)
 		require.NoError(t, err)
 		paths = append(paths, found...)
@@ -199,6 +199,8 @@ func ourCaptures(t testing.TB) []string {
 }
 
 const netns = "../../../shared/corpus/netns"
+
+var ourPatterns = []string{captures + "/*/*.pcap", lab + "/*/raw/*.pcap", netns + "/*.pcap"}
 
 // TestAgreesWithGopacket decodes every frame of our captures twice, by hand and
 // with gopacket.
