@@ -28,6 +28,8 @@ type Worker struct {
 	Period   time.Duration // declared, else estimated; 0 unknown
 	Timeout  time.Duration
 	Attempts []*Attempt // by End
+
+	number int // position in Set.Workers
 }
 
 // Attempt is one probe attempt.
@@ -107,9 +109,12 @@ type Set struct {
 	Probers map[netip.Addr]bool
 	// Strays are connections to probe targets that belong to no attempt.
 	Strays []*capture.Conn
+	// StrayWhy says why, one of the Stray constants.
+	StrayWhy map[*capture.Conn]string
 	// Greedy counts groups of attempts and connections that were too large to be
 	// matched exactly and were matched nearest first.
 	Greedy int
 
-	logs map[string]*span
+	logs     map[string]*span
+	restarts map[string][]identity.Restart // by node, in time order
 }

@@ -157,7 +157,8 @@ func (b *Builder) Finish() *Set {
 			cmp.Compare(v.Pod.First, w.Pod.First), strings.Compare(v.Pod.UID, w.Pod.UID),
 			strings.Compare(v.Container, w.Container), cmp.Compare(v.Type, w.Type))
 	})
-	for _, w := range s.Workers {
+	for i, w := range s.Workers {
+		w.number = i
 		w.sort()
 		w.learn()
 		for _, a := range w.Attempts {
@@ -166,6 +167,10 @@ func (b *Builder) Finish() *Set {
 	}
 	b.attachTargets()
 	s.logs = b.logs
+	s.restarts = make(map[string][]identity.Restart)
+	for _, n := range b.x.Nodes {
+		s.restarts[n.Name] = n.Restarts()
+	}
 	return s
 }
 

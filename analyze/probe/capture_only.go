@@ -51,9 +51,10 @@ func (s *Set) captureOnly(caps *capture.Set) {
 			}
 		}
 		for _, c := range by[k] {
-			if a, ok := s.judge(w, c); ok {
+			if a, why := s.judge(w, c); why == "" {
 				w.Attempts = append(w.Attempts, a)
 				taken[c] = true
+				delete(s.StrayWhy, c)
 			}
 		}
 		w.sort()
