@@ -35,6 +35,7 @@ law: ## check which package imports which
 
 generate: ## rewrite what is generated from the code
 	$(GO) test ./cmd/internal/cli -run 'TestManualPage|TestReadme|TestCausePages' -update
+	$(GO) test ./report ./report/term -update
 
 fuzz: ## run every fuzz target for FUZZTIME (30s)
 	.ci/fuzz $(FUZZTIME)
