@@ -20,10 +20,14 @@ func (c *Case) stillMissing(ids []string, confidence float64) []model.Missing {
 	if !c.has(MissKubeletLog) && c.Scope != model.ScopeCluster {
 		ids = append([]string{MissKubeletLog}, ids...)
 	}
-	if confidence < confirmedEnough && !c.has(MissNodeCapture) && slices.ContainsFunc(c.Failed(), wentThroughNetwork) {
-		ids = append(slices.Clone(ids), MissNodeCapture)
+	ids = slices.Clone(ids)
+	if confidence < confirmedEnough && slices.ContainsFunc(c.Failed(), wentThroughNetwork) {
+		ids = append(ids, MissNodeCapture)
 	}
-	return missingOf(slices.DeleteFunc(slices.Clone(ids), c.has))
+	if confidence < confirmedEnough && len(c.Pods) > 0 {
+		ids = append(ids, MissPodObjects)
+	}
+	return missingOf(slices.DeleteFunc(ids, c.has))
 }
 
 // has reports whether the inputs hold an observation for this incident. One that
