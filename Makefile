@@ -34,7 +34,7 @@ law: ## check which package imports which
 	$(GO) test ./cmd/internal/law
 
 generate: ## rewrite what is generated from the code
-	$(GO) test ./cmd/internal/cli -run 'TestManualPage|TestReadme|TestCausePages' -update
+	$(GO) test ./cmd/internal/cli -run 'TestManualPage|TestReadme|TestCausePages|TestFormatsPage' -update
 	$(GO) test ./report ./report/term -update
 
 fuzz: ## run every fuzz target for FUZZTIME (30s)

@@ -47,16 +47,3 @@ func TestReadme(t *testing.T) {
 	same := numbers.ReplaceAllString(transcript, "N") == numbers.ReplaceAllString(out.String(), "N")
 	assert.True(t, same, "the transcript in the README is not what the demo prints: run make generate")
 }
-
-// TestLinks follows the relative links of the project's papers.
-func TestLinks(t *testing.T) {
-	link := regexp.MustCompile(`\]\(([^)#:]+)(#[^)]*)?\)`)
-	for _, name := range []string{"README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md"} {
-		text, err := os.ReadFile(filepath.Join("../../..", name))
-		require.NoError(t, err)
-		for _, m := range link.FindAllStringSubmatch(string(text), -1) {
-			_, err := os.Stat(filepath.Join("../../..", m[1]))
-			assert.NoError(t, err, name)
-		}
-	}
-}
