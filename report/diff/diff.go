@@ -6,13 +6,11 @@ package diff
 import (
 	"cmp"
 	"fmt"
-	"io"
 	"math"
 	"slices"
 	"strings"
 
 	"github.com/probe-forensics/probe-forensics/analyze/model"
-	"github.com/probe-forensics/probe-forensics/report/escape"
 	"github.com/probe-forensics/probe-forensics/report/view"
 )
 
@@ -186,36 +184,3 @@ func notes(a, b *model.Result) []string {
 
 // Empty reports whether nothing changed.
 func (d *Delta) Empty() bool { return len(d.New)+len(d.Gone)+len(d.Changed) == 0 }
-
-// WriteText writes the delta for people.
-func (d *Delta) WriteText(w io.Writer) error {
-	var b strings.Builder
-	for _, n := range d.Notes {
-		fmt.Fprintf(&b, "note: %s\n", escape.Visible(n))
-	}
-	list := func(mark string, in Incident) {
-		fmt.Fprintf(&b, "%s %s %s %s: %s\n", mark, escape.Visible(in.Cause), in.Word, view.Confidence(in.Confidence), escape.Visible(in.Sentence))
-	}
-	for _, in := range d.New {
-		list("new    ", in)
-	}
-	for _, in := range d.Gone {
-		list("gone   ", in)
-	}
-	for _, c := range d.Changed {
-		list("changed", c.After)
-		for _, what := range c.What {
-			switch what {
-			case "cause":
-				fmt.Fprintf(&b, "          cause: %s, now %s\n", escape.Visible(c.Before.Cause), escape.Visible(c.After.Cause))
-			case "confidence":
-				fmt.Fprintf(&b, "          confidence: %s %s, now %s %s\n", c.Before.Word, view.Confidence(c.Before.Confidence), c.After.Word, view.Confidence(c.After.Confidence))
-			default:
-				fmt.Fprintf(&b, "          failed attempts: %d, now %d\n", c.Before.FailedAttempts, c.After.FailedAttempts)
-			}
-		}
-	}
-	fmt.Fprintf(&b, "%s new, %s gone, %s changed, %s the same\n", view.Number(int64(len(d.New))), view.Number(int64(len(d.Gone))), view.Number(int64(len(d.Changed))), view.Number(int64(d.Same)))
-	_, err := io.WriteString(w, b.String())
-	return err
-}

@@ -1,6 +1,7 @@
 package diff
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 
@@ -49,6 +50,21 @@ func TestNewGoneAndChanged(t *testing.T) {
 	assert.Contains(t, out, "cause: stale-neighbour, now app-hang\n")
 	assert.Contains(t, out, "confidence: confirmed 0.93, now probable 0.70\n")
 	assert.Contains(t, out, "note: the rules differ")
+
+	var md, js strings.Builder
+	require.NoError(t, d.WriteMarkdown(&md))
+	assert.Contains(t, md.String(), "**1 new, 1 gone, 1 changed, 1 the same.**\n\n- Note: ")
+	assert.Contains(t, md.String(), "| `shop/frontend-66f8d9-abcde` | `stale-neighbour`, now `app-hang` | confirmed 0.93, now probable 0.70 |")
+	assert.Contains(t, md.String(), "| 6 | 2026-12-02 05:46:40.000 | payments/api-0 had nothing listening")
+	for line := range strings.Lines(md.String()) {
+		if strings.HasPrefix(line, "|") {
+			assert.Contains(t, []int{6, 7}, strings.Count(line, "|"), line)
+		}
+	}
+	require.NoError(t, d.WriteJSON(&js))
+	var back Delta
+	require.NoError(t, json.Unmarshal([]byte(js.String()), &back))
+	assert.Equal(t, *d, back)
 }
 
 func TestAgainstNothing(t *testing.T) {

@@ -13,6 +13,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/probe-forensics/probe-forensics/report"
+
 	"github.com/probe-forensics/probe-forensics/analyze/rules"
 )
 
@@ -213,13 +215,13 @@ func TestReportSchema(t *testing.T) {
 	require.Equal(t, ExitDone, rt.main([]string{"analyze", "../../../fixtures/demo/bundle.tar.gz", "-f", "json", "-o", dir}))
 	text, err := os.ReadFile(filepath.Join(dir, "report.json"))
 	require.NoError(t, err)
-	var report any
-	require.NoError(t, json.Unmarshal(text, &report))
-	data, err := json.Marshal(reportSchema())
+	var doc any
+	require.NoError(t, json.Unmarshal(text, &doc))
+	data, err := json.Marshal(report.Schema())
 	require.NoError(t, err)
 	var schema map[string]any
 	require.NoError(t, json.Unmarshal(data, &schema))
-	conforms(t, "report", report, schema, schema["$defs"].(map[string]any))
+	conforms(t, "report", doc, schema, schema["$defs"].(map[string]any))
 }
 
 // conforms checks a value against the few words of JSON Schema that the schemas

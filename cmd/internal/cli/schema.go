@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/alecthomas/kong"
+
+	"github.com/probe-forensics/probe-forensics/report"
 )
 
 type schemaCmd struct {
@@ -15,7 +17,7 @@ type schemaCmd struct {
 // Run prints the schema asked for.
 func (c *schemaCmd) Run(rt *session, app *kong.Kong) error {
 	if c.Of == "report" {
-		return writeJSON(rt.stdout, reportSchema())
+		return writeJSON(rt.stdout, report.Schema())
 	}
 	return writeJSON(rt.stdout, configSchema(app.Model))
 }
