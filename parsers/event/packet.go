@@ -127,7 +127,7 @@ type Flow struct {
 	GRPCStatus string
 
 	VLAN     uint16
-	Tunnel   string // "vxlan", "geneve", "ipip", "gre"
+	Tunnel   string // as flow.Packet.Tunnel: "vxlan", "geneve", "ipip", "gre" ...
 	OuterSrc netip.Addr
 	OuterDst netip.Addr
 

@@ -95,8 +95,8 @@ type Packet struct {
 	// header, zero when unknown. VLAN is the innermost VLAN id, 0 none.
 	EthSrc, EthDst event.MAC
 	VLAN           uint16
-	// Tunnel is "vxlan", "geneve", "ipip", "6in4" or "gre" when the packet was found
-	// inside one, with the outermost addresses.
+	// Tunnel is "vxlan", "geneve", "ipip", "6in4", "4in6", "6in6", "gre", "erspan" or
+	// "bcm-li" when the packet was found inside one, with the outermost addresses.
 	Tunnel             string
 	OuterSrc, OuterDst netip.Addr
 

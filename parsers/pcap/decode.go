@@ -106,7 +106,7 @@ func supported(link uint32) bool {
 	case linkNull, linkEthernet, linkRaw12, linkRaw14, linkRaw, linkLoop, linkSLL, linkIPv4, linkIPv6, linkSLL2:
 		return true
 	}
-	return link == linkNFLOG || envelopes[link] != nil
+	return link == linkNFLOG || isWrapped(link) || envelopes[link] != nil
 }
 
 func (d *decoder) link(link uint32, b []byte) {
@@ -125,6 +125,10 @@ func (d *decoder) link(link uint32, b []byte) {
 	case linkNFLOG:
 		d.nflog(b)
 	default:
+		if isWrapped(link) {
+			d.wrapped(link, b)
+			return
+		}
 		if e := envelopes[link]; e != nil {
 			d.p.Lacks |= flow.LacksMAC
 			d.envelope(e, b)
@@ -362,5 +366,9 @@ func (d *decoder) udp(b []byte) {
 	}
 	d.p.Kind = flow.UDP
 	d.p.SrcPort, d.p.DstPort = binary.BigEndian.Uint16(b), binary.BigEndian.Uint16(b[2:])
+	if d.p.SrcPort == portBCMLI || d.p.DstPort == portBCMLI {
+		d.bcmLI(b[8:], int(binary.BigEndian.Uint16(b[4:]))-8)
+		return
+	}
 	d.overlay(d.p.DstPort, b[8:])
 }

@@ -29,6 +29,13 @@ const (
 	linkIPv4     = 228
 	linkIPv6     = 229
 	linkSLL2     = 276
+
+	linkJuniperEther   = 178
+	linkIPoIB          = 242
+	linkDSABrcm        = 281
+	linkDSABrcmPrepend = 282
+	linkDSA            = 284
+	linkEDSA           = 285
 )
 
 // answer is what two decoders must agree on: the innermost headers of a frame.
