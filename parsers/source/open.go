@@ -11,7 +11,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 
@@ -151,12 +150,8 @@ func (d *diskFile) abandon() {
 // end.
 func (w *walker) dir(ctx context.Context, root, display string) error {
 	input := w.input
-	type member struct {
-		rel, sum string
-		bytes    int64
-	}
 	var mu sync.Mutex
-	var members []member
+	var members []listed
 	whole := true
 	root, err := filepath.EvalSymlinks(root) // the input itself may be a link
 	if err != nil {
@@ -214,7 +209,7 @@ func (w *walker) dir(ctx context.Context, root, display string) error {
 		w.opts.Progress.Total.Add(st.Size())
 		i := len(members)
 		mu.Lock()
-		members = append(members, member{rel: "./" + filepath.ToSlash(rel)})
+		members = append(members, listed{rel: "./" + filepath.ToSlash(rel)})
 		mu.Unlock()
 		e := entry{path: logical, size: st.Size(), modified: event.FromTime(st.ModTime()), depth: 0}
 		return w.disk(ctx, f, e, func(sum string, n int64) {
@@ -224,21 +219,10 @@ func (w *walker) dir(ctx context.Context, root, display string) error {
 		})
 	})
 	w.finishers = append(w.finishers, func() {
-		slices.SortFunc(members, func(a, b member) int { return strings.Compare(a.rel, b.rel) })
-		list := sha256.New()
-		var n int64
-		for _, m := range members {
-			whole = whole && m.sum != ""
-			n += m.bytes
-			escape, name := "", m.rel
-			if strings.ContainsAny(name, "\\\n\r") {
-				escape, name = `\`, strings.NewReplacer(`\`, `\\`, "\n", `\n`, "\r", `\r`).Replace(name)
-			}
-			fmt.Fprintf(list, "%s%s  %s\n", escape, m.sum, name)
-		}
+		sum, n, all := digestListing(members)
 		w.inputs[input].Bytes = n
-		if whole && err == nil {
-			w.inputs[input].SHA256 = hex.EncodeToString(list.Sum(nil))
+		if whole && all && err == nil {
+			w.inputs[input].SHA256 = sum
 		}
 	})
 	return err

@@ -9,14 +9,18 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/probe-forensics/probe-forensics/analyze"
+	"github.com/probe-forensics/probe-forensics/analyze/model"
 	"github.com/probe-forensics/probe-forensics/parsers"
+	"github.com/probe-forensics/probe-forensics/parsers/event"
+	"github.com/probe-forensics/probe-forensics/parsers/source"
 	"github.com/probe-forensics/probe-forensics/report"
 	"github.com/probe-forensics/probe-forensics/report/manifest"
 )
 
 type analyzeCmd struct {
-	inputArgs
+	Input []string `arg:"" optional:"" name:"input" complete:"files" help:"File, directory or archive; - is standard input."`
 	outputFlags
+	fleetFlags
 	selectFlags
 	supplyFlags
 	exitFlags
@@ -28,57 +32,109 @@ func (*analyzeCmd) Help() string {
 
     probe-forensics analyze must-gather.tar.gz node-1.pcap
     probe-forensics analyze -f term --pod 'shop/api-*' bundle/
-    journalctl -u kubelet -o json | probe-forensics analyze -f json -o report -`
+    journalctl -u kubelet -o json | probe-forensics analyze -f json -o report -
+
+Several inputs are one case. With --each or --input-list every input is a case of its own: its reports go to DIR/cases/NAME and what became of it to DIR/runs/NAME.json, whether or not the others could be read. Run it again with --skip-existing to go on where it was stopped, or on several machines with --shard; merge makes one report of all.
+
+    probe-forensics analyze --each --skip-existing -o fleet archive/*.tar.gz`
 }
 
-// Run analyses the inputs as one case.
+// Run analyses the inputs, as one case or each as its own.
 func (c *analyzeCmd) Run(rt *session, kctx *kong.Context) error {
-	options := analyze.Options{ToolVersion: toolVersion()}
-	if err := errors.Join(c.selectFlags.apply(&options), c.supplyFlags.apply(&options), c.exitFlags.check()); err != nil {
-		return err
+	if len(c.Input) == 0 && c.InputList == "" {
+		return usagef(`expected "<input> ..."`).try("%s analyze --help", programName)
 	}
-	formats, err := c.formats()
+	j := &caseJob{options: analyze.Options{ToolVersion: toolVersion()}, settings: settingsOf(kctx), flavor: c.Flavor, redact: c.Redact, redacted: c.redacted}
+	err := errors.Join(c.selectFlags.apply(&j.options), c.supplyFlags.apply(&j.options), c.exitFlags.check(), c.fleetFlags.check())
 	if err != nil {
 		return err
 	}
-	limits, err := parseLimits(c.Limit)
-	if err != nil {
+	if j.formats, err = c.formats(); err != nil {
 		return err
+	}
+	if j.limits, err = parseLimits(c.Limit); err != nil {
+		return err
+	}
+	if c.wanted() {
+		return c.runFleet(rt, j)
 	}
 	dir, err := c.dir(c.Input)
 	if err != nil {
 		return err
 	}
-
 	if err := c.checkRedaction(dir); err != nil {
 		return err
 	}
-	kase, err := rt.open(c.Input, limits)
+	out, err := j.run(rt, c.Input, report.NewDir(dir, rt.stdout))
+	if e, ok := err.(*outputError); ok {
+		return wrapOutput(e.err, dir)
+	}
 	if err != nil {
 		return err
 	}
-	defer kase.Close()
-	damaged := damage(kase)
-	rt.warn(damaged)
-	res, err := analyze.Run(rt.ctx, kase, inputInfos(kase), options)
-	if err != nil {
-		return err
-	}
-	if err := rt.fillExcerpts(res, kase, c.Input); err != nil {
-		return err
-	}
-	shown, settings, err := c.redacted(rt, res, settingsOf(kctx))
-	if err != nil {
-		return err
-	}
-	out := report.Options{Flavor: report.Flavor(c.Flavor), Terminal: rt.terminal(), Settings: settings}
-	if err := report.Render(rt.ctx, shown, report.NewDir(dir, rt.stdout), out, formats...); err != nil {
-		return wrapOutput(err, dir)
-	}
-	if writesFiles(formats, out) && !slices.Contains(formats, "term") {
+	if writesFiles(j.formats, report.Options{Flavor: report.Flavor(c.Flavor)}) && !slices.Contains(j.formats, "term") {
 		rt.say("%s: wrote %s\n", programName, dir)
 	}
-	return c.verdict(res, damaged)
+	return c.verdict(out.result, out.damaged)
+}
+
+// caseJob is what is done with the inputs of a case, whichever they are.
+type caseJob struct {
+	options  analyze.Options
+	settings []manifest.Setting
+	formats  []string
+	flavor   string
+	limits   source.Limits
+	redact   bool
+	redacted func(*session, *model.Result, []manifest.Setting) (*model.Result, []manifest.Setting, error)
+	summary  bool // of many cases: print a line for each
+}
+
+// caseOutcome is what is left of a case when its reports were written.
+type caseOutcome struct {
+	result  *model.Result // before redaction
+	shown   *model.Result // what the reports hold
+	runID   string
+	input   parsers.InputInfo // the first
+	damaged []event.Problem
+}
+
+// outputError is an error of writing reports, not of reading inputs.
+type outputError struct{ err error }
+
+func (e *outputError) Error() string { return e.err.Error() }
+func (e *outputError) Unwrap() error { return e.err }
+
+// run reads the inputs, analyses them and writes the reports to the sink.
+func (j *caseJob) run(rt *session, inputs []string, sink report.Sink) (*caseOutcome, error) {
+	kase, err := rt.open(inputs, j.limits)
+	if err != nil {
+		return nil, err
+	}
+	defer kase.Close()
+	out := &caseOutcome{damaged: damage(kase), input: kase.Inputs()[0]}
+	if !rt.fleet {
+		rt.warn(out.damaged)
+	}
+	if out.result, err = analyze.Run(rt.ctx, kase, inputInfos(kase), j.options); err != nil {
+		return nil, err
+	}
+	if err := rt.fillExcerpts(out.result, kase, inputs); err != nil {
+		return nil, err
+	}
+	shown, settings, err := j.redacted(rt, out.result, slices.Clone(j.settings))
+	if err != nil {
+		return nil, err
+	}
+	out.shown, out.runID = shown, manifest.RunID(shown, settings)
+	o := report.Options{Flavor: report.Flavor(j.flavor), Terminal: rt.terminal(), Settings: settings}
+	if len(j.formats) == 0 {
+		return out, nil // rows alone are wanted; Render would write its defaults
+	}
+	if err := report.Render(rt.ctx, shown, sink, o, j.formats...); err != nil {
+		return nil, &outputError{err}
+	}
+	return out, nil
 }
 
 // wrapOutput names the directory in an error of writing to it.

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"os"
@@ -24,7 +25,7 @@ func (rt *session) open(inputs []string, limits source.Limits) (*parsers.Case, e
 		return nil, err
 	}
 	rt.log.Debug("reading", "inputs", len(inputs), "workers", rt.workers)
-	counters := &source.Progress{}
+	counters := cmp.Or(rt.counters, &source.Progress{})
 	var line *progress.Line
 	if !rt.quiet && isTerminal(rt.stderr) {
 		line = progress.Start(rt.stderr, counters)

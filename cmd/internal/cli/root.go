@@ -57,6 +57,7 @@ type globals struct {
 // flagGroups order the help of a verb.
 var flagGroups = []kong.Group{
 	{Key: "output", Title: "Output:"},
+	{Key: "fleet", Title: "Many bundles:"},
 	{Key: "select", Title: "What to look at:"},
 	{Key: "supply", Title: "What the inputs leave out:"},
 	{Key: "exit", Title: "Exit code:"},

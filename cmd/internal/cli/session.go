@@ -9,6 +9,8 @@ import (
 	"runtime/debug"
 	"strings"
 	"time"
+
+	"github.com/probe-forensics/probe-forensics/parsers/source"
 )
 
 // programName is how the tool calls itself in messages, files and completions.
@@ -29,6 +31,10 @@ type session struct {
 	memory  int64 // bytes, 0 = no limit
 	quiet   bool  // no progress line
 	color   string
+
+	// Set for the workers of a run over many bundles.
+	fleet    bool             // problems are told by bundle
+	counters *source.Progress // shared by all
 }
 
 // configure applies the global flags.

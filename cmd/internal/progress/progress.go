@@ -15,15 +15,20 @@ const interval = 200 * time.Millisecond
 
 // Line is a progress line on a terminal. A nil Line shows nothing.
 type Line struct {
-	w        io.Writer
-	counters *source.Progress
-	done     chan struct{}
-	ended    sync.WaitGroup
+	w     io.Writer
+	text  func() string
+	done  chan struct{}
+	ended sync.WaitGroup
 }
 
 // Start shows the counters on w until Stop.
 func Start(w io.Writer, counters *source.Progress) *Line {
-	l := &Line{w: w, counters: counters, done: make(chan struct{})}
+	return StartText(w, func() string { return Text(counters.Read.Load(), counters.Total.Load(), counters.Members.Load()) })
+}
+
+// StartText shows what text returns on w until Stop.
+func StartText(w io.Writer, text func() string) *Line {
+	l := &Line{w: w, text: text, done: make(chan struct{})}
 	l.ended.Go(l.run)
 	return l
 }
@@ -48,7 +53,7 @@ func (l *Line) run() {
 	for {
 		select {
 		case <-tick.C:
-			fmt.Fprintf(l.w, "\r\x1b[K%s", Text(l.counters.Read.Load(), l.counters.Total.Load(), l.counters.Members.Load()))
+			fmt.Fprintf(l.w, "\r\x1b[K%s", l.text())
 			shown = true
 		case <-l.done:
 			if shown {
