@@ -1,8 +1,10 @@
 package rules
 
 import (
+	"net/netip"
 	"time"
 
+	"github.com/probe-forensics/probe-forensics/analyze/probe"
 	"github.com/probe-forensics/probe-forensics/parsers/event"
 )
 
@@ -16,14 +18,14 @@ var _ = register(Rule{
 	},
 	Needs: []string{"Frames to the pod's MAC on the node that do not appear at the pod while it is up, a forwarding table that names another port, or a change of the bridge's own MAC."},
 	Supports: []string{"The first SYN after a frame from the pod succeeds, without a container event.", "Broadcasts (ARP) still reach the pod.", "The kernel received packets with its own address as source.",
-		"A new pod appeared just before."},
+		"A new pod appeared just before: a bridge without a fixed MAC takes the lowest one of its ports."},
 	Contradicts: []string{"The SYN was seen inside the pod.", "A unicast ARP request to the same MAC was answered during the silence: the bridge forwards it rightly."},
 	LookAlikes: []LookAlike{
 		{"duplicate-pod-ip", "SYNs are refused instead of lost: a stack that owns the IP answers"},
 		{"policy-drop", "it heals with a rule, not with a frame from the pod"},
 		{"app-hang", "the handshake completes"},
 	},
-	Limits:     []Limit{{"node capture alone", 0.65}, {"node capture, healed by the pod's frames at least twice", 0.75}, {"node and pod capture", 0.95}, {"log and objects alone", 0.35}},
+	Limits:     []Limit{{"node capture alone", 0.65}, {"node capture, healed by the pod's frames at least twice, or answers to the bridge's earlier MAC", 0.75}, {"node and pod capture", 0.95}, {"log and objects alone", 0.35}},
 	Sentence:   "The node's bridge forwarded the probes of %s to the wrong port.",
 	Recommend:  []string{"fix-bridge-mac", "capture-l2", "ping-heals"},
 	Collect:    []string{MissL2Tables, MissVethCapture, MissPodCapture, MissBeforeAfter},
@@ -39,10 +41,14 @@ func evalBridgeFDBFlip(c *Case) (v Verdict) {
 	lost := c.NotInPod(silent)
 	misled := c.NotInPod(refused)
 	heal := c.HealedByEgress()
+	moved := c.answersToOldMAC()
 	switch {
 	case len(wrong) > 0 && len(wrong)*2 > len(silent):
 		// The frame was addressed to another MAC: the bridge did as it was told.
 		return v
+	case len(moved) >= 2:
+		v.Satisfied = v.Need(GroupNodePcap, 0.75, flowFact("The pod answered to a MAC that the node had used before and uses no more: the bridge's own MAC changed, and the answers never arrive.", moved))
+		v.Limit(0.75, "one capture point")
 	case len(misled) >= 2:
 		v.Satisfied = v.Need(GroupTwoPoints, WeightTwoPoints, flowFact("Frames to the pod's MAC were on the bridge and never reached the pod: its entry in the forwarding table pointed elsewhere.", misled))
 		// Something answered in the pod's place, so a second owner is the larger story.
@@ -68,6 +74,32 @@ func evalBridgeFDBFlip(c *Case) (v Verdict) {
 	}
 	v.Ask(MissL2Tables, MissVethCapture, MissPodCapture, MissBeforeAfter)
 	return v
+}
+
+// answersToOldMAC returns the attempts whose SYN-ACK went to another MAC than the
+// SYN had come from, one that an earlier SYN of the node did come from.
+func (c *Case) answersToOldMAC() []*probe.Attempt {
+	astray := joined(c.HalfOpen(), func(_ *probe.Attempt, f *event.Flow) bool {
+		return !f.ClientMAC.IsZero() && !f.AnswerDstMAC.IsZero() && !f.AnswerDstMAC.IsBroadcast() && f.AnswerDstMAC != f.ClientMAC
+	})
+	if len(astray) == 0 {
+		return nil
+	}
+	type sender struct {
+		ip  netip.Addr
+		mac event.MAC
+	}
+	first := make(map[sender]event.Nanos) // of its SYNs
+	for _, k := range c.Captures.Conns {
+		s := sender{k.Client.Addr(), k.Seen().Flow.ClientMAC}
+		if at := k.Seen().Flow.SYN.At; at != 0 && (first[s] == 0 || at < first[s]) {
+			first[s] = at
+		}
+	}
+	return joined(astray, func(_ *probe.Attempt, f *event.Flow) bool {
+		at := first[sender{f.Client.Addr(), f.AnswerDstMAC}]
+		return at != 0 && at < f.SYN.At
+	})
 }
 
 // ownAddress cites the kernel's complaint about a frame with the node's own

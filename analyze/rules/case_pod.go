@@ -84,8 +84,14 @@ func (c *Case) concerns(p *identity.Pod, container string) bool {
 	return false
 }
 
-// lostSandbox reports whether a sandbox of the pod ended around t.
+// lostSandbox reports whether a sandbox of the pod ended around t, or the kubelet
+// found none soon after.
 func lostSandbox(p *identity.Pod, t event.Nanos) bool {
+	if slices.ContainsFunc(p.SandboxSteps, func(s identity.SandboxStep) bool {
+		return s.Op == event.SandboxLost && s.At.Sub(t) < 5*time.Second && t.Sub(s.At) < 5*time.Second
+	}) {
+		return true
+	}
 	return slices.ContainsFunc(p.Sandboxes, func(s identity.Sandbox) bool {
 		return s.To != 0 && t.Sub(s.To) < 15*time.Second && s.To.Sub(t) < 5*time.Second
 	})

@@ -31,6 +31,9 @@ var _ = register(Rule{
 
 func evalConntrackInvalid(c *Case) (v Verdict) {
 	half := c.HalfOpen()
+	if old := c.answersToOldMAC(); len(old)*2 > len(half) {
+		return v // the answers went to a MAC of the past: no rule dropped them
+	}
 	if float64(len(half)) < c.Thresholds("conntrack-invalid-asymmetric", "min-half-open") {
 		return v
 	}

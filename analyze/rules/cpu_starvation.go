@@ -39,6 +39,11 @@ var _ = register(Rule{
 func evalCPUStarvation(c *Case) (v Verdict) {
 	slow := c.slowAttempts()
 	if len(slow) == 0 || c.Share(slow) < 0.5 {
+		if len(c.probeKills()) > 0 && c.NeverAnswered() {
+			// Nothing says that it was throttled, but a start that a probe cut short may have
+			// been.
+			return c.lowLimitOnly()
+		}
 		return v
 	}
 	late := c.answersAfter(slow)
@@ -64,12 +69,7 @@ func evalCPUStarvation(c *Case) (v Verdict) {
 		v.SubReason = "node-overload"
 		v.Satisfied = true
 	default:
-		// A low limit is a smell, no more: it is told beside whatever the cause is.
-		v = Verdict{OnlyContributes: true}
-		v.Satisfied = v.Need(GroupSpec, WeightSmell, limit)
-		v.Limit(0.45, "no counters of processor time in the inputs")
-		v.Ask(MissCPU)
-		return v
+		return c.lowLimitOnly()
 	}
 	v.Sup(GroupKernel, WeightState, stuck)
 	v.Sup(GroupSpec, WeightSmell, limit)
@@ -85,6 +85,16 @@ func evalCPUStarvation(c *Case) (v Verdict) {
 		}
 	}
 	v.Limit(0.85, "counters say that it was starved, not that nothing else delayed it")
+	v.Ask(MissCPU)
+	return v
+}
+
+// lowLimitOnly tells of a low limit beside whatever the cause is: a smell, no
+// more.
+func (c *Case) lowLimitOnly() (v Verdict) {
+	v.OnlyContributes = true
+	v.Satisfied = v.Need(GroupSpec, WeightSmell, c.lowLimit())
+	v.Limit(0.45, "no counters of processor time in the inputs")
 	v.Ask(MissCPU)
 	return v
 }

@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"cmp"
 	"fmt"
 	"net/netip"
 	"slices"
@@ -8,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/probe-forensics/probe-forensics/analyze/identity"
 	"github.com/probe-forensics/probe-forensics/parsers/event"
 )
 
@@ -30,7 +30,7 @@ var _ = register(Rule{
 		{"conntrack-exhausted", "all pods of the node fail at once and the kernel log says that the table is full"},
 		{"stale-neighbour", "the SYNs carry the MAC of an earlier owner"},
 	},
-	Limits:    []Limit{{"log and objects", 0.60}, {"node capture alone", 0.60}, {"node and pod capture without a policy or log", 0.69}, {"a drop log", 0.90}, {"node and pod capture with a policy", 0.95}},
+	Limits:    []Limit{{"log and objects", 0.60}, {"log and objects, the probes passed until the policy came", 0.70}, {"node capture alone", 0.60}, {"node and pod capture without a policy or log", 0.69}, {"a drop log", 0.90}, {"node and pod capture with a policy", 0.95}},
 	Sentence:  "A rule on the path dropped the probes of %s silently.",
 	Recommend: []string{"allow-node", "ip-keyed-state", "judge-by-place"},
 	Collect:   []string{MissNodeCapture, MissPodCapture, MissPolicies, MissPodRules, MissNodeRules, MissKernelLog},
@@ -49,7 +49,7 @@ func evalPolicyDrop(c *Case) (v Verdict) {
 	unsent := c.Unsent()
 	timed := c.TimedOut()
 	drop := c.droppedLines()
-	policy := c.policies()
+	policy, sudden := c.policies()
 	if len(timed) == 0 {
 		return v
 	}
@@ -65,11 +65,22 @@ func evalPolicyDrop(c *Case) (v Verdict) {
 		}
 		v.Need(GroupKubelet, WeightClass, factOf("The probes time out.", timed))
 		v.Satisfied = true
-		v.Sup(GroupAPI, WeightStateLoose, policy)
+		before, _ := c.AnsweredInRun()
+		sudden = sudden && before.OK()
+		if sudden {
+			v.Sup(GroupAPI, WeightState, policy)
+			v.Sup(GroupTiming, WeightStateLoose, before.Say("Until then the probes passed."))
+		} else {
+			v.Sup(GroupAPI, WeightStateLoose, policy)
+		}
 		v.Sup(GroupKernel, 0.85, drop)
-		v.Limit(0.60, "no packets")
-		if drop.OK() {
-			v.Cap = 0.90
+		switch {
+		case drop.OK():
+			v.Limit(0.90, "a drop log names it")
+		case sudden:
+			v.Limit(0.70, "no packets, but the probes passed until the policy came")
+		default:
+			v.Limit(0.60, "no packets")
 		}
 		v.Ask(MissNodeCapture, MissPodCapture, MissPolicies)
 		return v
@@ -106,7 +117,7 @@ func evalPolicyDrop(c *Case) (v Verdict) {
 	case policy.OK():
 		v.Satisfied = true
 		v.Sup(GroupAPI, WeightState, policy)
-		v.Limit(0.75, "a policy selects the pod, and the node's packets fit")
+		v.Limit(0.75, "a policy that selects the pod, and the node's packets fit")
 	default:
 		v.Satisfied = true
 		v.Limit(0.60, "node packets alone do not say who dropped them")
@@ -176,17 +187,35 @@ func (c *Case) between() Fact {
 	return f
 }
 
-// policies cites network policies of the pods' namespaces, those that begin
-// within ten minutes before the failures first.
-func (c *Case) policies() Fact {
-	f := Fact{}
+// policyKinds are the objects that can drop a probe, and whether they rule the
+// whole cluster.
+var policyKinds = map[string]bool{
+	"NetworkPolicy": false, "CiliumNetworkPolicy": false,
+	"GlobalNetworkPolicy": true, "CiliumClusterwideNetworkPolicy": true, "AdminNetworkPolicy": true, "BaselineAdminNetworkPolicy": true, "ClusterNetworkPolicy": true,
+}
+
+// policies cites policies for ingress that select a pod of the incident and were
+// created in the minutes before the failures began; sudden is set when one was
+// created within a period of them.
+func (c *Case) policies() (f Fact, sudden bool) {
 	for _, o := range c.Index.Objects {
-		if o.ObjectKind != "NetworkPolicy" || !slices.ContainsFunc(c.Pods, func(p *identity.Pod) bool { return p.Namespace == o.Namespace }) {
+		wide, ok := policyKinds[o.ObjectKind]
+		if !ok || o.Created == 0 || o.Created > c.First.Add(5*time.Second) || c.First.Sub(o.Created) >= 10*time.Minute {
 			continue
 		}
-		if o.Created != 0 && o.Created <= c.First.Add(5*time.Second) && c.First.Sub(o.Created) < 10*time.Minute {
-			f.add("NetworkPolicy "+o.Namespace+"/"+o.Name+" was created shortly before the failures began.", o.Created, o.Ref)
+		if types := factValue(o.Facts, event.FactPolicyTypes); types != "" && !strings.Contains(types, "Ingress") {
+			continue
+		}
+		for _, m := range c.Members {
+			p := m.Worker.Pod
+			if !wide && p.Namespace != o.Namespace || !p.Snapshot.IsZero() && !selects(factValue(o.Facts, event.FactPodSelector), p) {
+				continue
+			}
+			name := strings.TrimPrefix(o.Namespace+"/"+o.Name, "/")
+			f.add(o.ObjectKind+" "+name+" was created "+secs(max(c.First.Sub(o.Created), 0))+" before the failures began.", o.Created, o.Ref)
+			sudden = sudden || c.First.Sub(o.Created) <= cmp.Or(m.Worker.Period, 10*time.Second)+cmp.Or(m.Worker.Timeout, time.Second)
+			break
 		}
 	}
-	return f
+	return f, sudden
 }

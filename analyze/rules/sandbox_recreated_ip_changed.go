@@ -110,43 +110,32 @@ func (c *Case) sandboxLoss(s sandboxChange) Fact {
 	return f
 }
 
-// sandboxLostOnly judges pods whose sandbox was lost but whose sandboxes and IPs
-// no input tells: two IPs in the outputs of one UID are then the evidence.
+// sandboxLostOnly judges pods whose sandboxes and IPs no input tells: the loss of
+// the sandbox, two IPs in the outputs of one UID, or a status that names another
+// IP than the probes went to are then the evidence.
 func (c *Case) sandboxLostOnly() (v Verdict) {
 	for _, p := range c.Pods {
-		var lost Fact
-		for _, st := range p.SandboxSteps {
-			if st.Op == event.SandboxLost && st.At >= c.First.Add(-2*time.Minute) && st.At <= c.Last.Add(time.Minute) {
-				lost.add("The kubelet found no ready sandbox and started a new one.", st.At, st.Ref)
-			}
-		}
-		if !lost.OK() {
-			lost = c.podEvents("SandboxChanged", c.First.Add(-2*time.Minute), c.Last.Add(time.Minute))
-		}
-		if !lost.OK() {
+		lost, two := c.sandboxLost(p), c.twoIPs(p)
+		left, now := c.leftBehind(p)
+		switch {
+		case !lost.OK() && !two.OK():
 			continue
-		}
-		byIP := make(map[string][]*probe.Attempt)
-		var ips []string
-		for _, a := range c.Failed() {
-			if s := a.Server(); s.IsValid() && a.Worker.Pod == p {
-				k := s.Addr().String()
-				if byIP[k] == nil {
-					ips = append(ips, k)
-				}
-				byIP[k] = append(byIP[k], a)
+		case !lost.OK():
+			v.Satisfied = v.Need(GroupTiming, 0.55, two)
+			v.Limit(0.55, "two IPs, and nothing that tells of the sandbox")
+		case two.OK():
+			v.Need(GroupKubelet, WeightState, lost)
+			v.Satisfied = v.Need(GroupTiming, 0.6, two)
+		case len(left) > 0:
+			v.Need(GroupKubelet, WeightState, lost)
+			v.Satisfied = v.Need(GroupStatus, 0.6, leftFact(left, now))
+		default:
+			v.Need(GroupKubelet, WeightState, lost)
+			if len(p.Sandboxes) >= 2 {
+				v.Satisfied = true
+				v.Sup(GroupTiming, WeightStateLoose, factOf("Failures surround the change of the sandbox.", c.Failed()))
+				v.Limit(0.60, "no input tells the IP of the old or of the new sandbox")
 			}
-		}
-		v.Need(GroupKubelet, WeightState, lost)
-		if len(ips) >= 2 {
-			v.Satisfied = v.Need(GroupTiming, 0.6, factOf("Failed attempts of one pod UID name two IPs: "+ips[0]+" and "+ips[1]+".", []*probe.Attempt{byIP[ips[0]][0], byIP[ips[1]][0]}))
-			if netip.MustParseAddr(ips[0]).Is4() != netip.MustParseAddr(ips[1]).Is4() {
-				v.Satisfied = false
-			}
-		} else if len(p.Sandboxes) >= 2 {
-			v.Satisfied = true
-			v.Sup(GroupTiming, WeightStateLoose, factOf("Failures surround the change of the sandbox.", c.Failed()))
-			v.Limit(0.60, "no input tells the IP of the old or of the new sandbox")
 		}
 		v.Limit(0.75, "kubelet log or events alone")
 		v.Ask(MissRuntimeLog, MissKubeletV4, MissAudit)
@@ -154,3 +143,60 @@ func (c *Case) sandboxLostOnly() (v Verdict) {
 	}
 	return v
 }
+
+// sandboxLost cites what kubelet or events say about the loss of a pod's sandbox
+// around the failures.
+func (c *Case) sandboxLost(p *identity.Pod) Fact {
+	f := Fact{}
+	for _, st := range p.SandboxSteps {
+		if st.Op == event.SandboxLost && st.At >= c.First.Add(-2*time.Minute) && st.At <= c.Last.Add(time.Minute) {
+			f.add("The kubelet found no ready sandbox and started a new one.", st.At, st.Ref)
+		}
+	}
+	if !f.OK() {
+		f = c.podEvents("SandboxChanged", c.First.Add(-2*time.Minute), c.Last.Add(time.Minute))
+	}
+	return f
+}
+
+// twoIPs cites failed attempts of one pod that name two IPs of one family.
+func (c *Case) twoIPs(p *identity.Pod) Fact {
+	var seen []*probe.Attempt
+	for _, a := range c.Failed() {
+		if a.Worker.Pod != p || !a.Server().IsValid() || fixedHost(a.Worker) {
+			continue
+		}
+		ip := a.Server().Addr()
+		switch {
+		case len(seen) == 0:
+			seen = append(seen, a)
+		case seen[0].Server().Addr() != ip && seen[0].Server().Addr().Is4() == ip.Is4():
+			return factOf("Failed attempts of one pod UID name two IPs: "+seen[0].Server().Addr().String()+" and "+ip.String()+".", append(seen, a))
+		}
+	}
+	return Fact{}
+}
+
+// leftBehind returns the failed attempts that went to an IP of the family of
+// which the pod's status names another one, and that one.
+func (c *Case) leftBehind(p *identity.Pod) (as []*probe.Attempt, now netip.Addr) {
+	for _, a := range c.Failed() {
+		if a.Worker.Pod != p || !a.Addr.IsValid() || fixedHost(a.Worker) || p.HostNetwork {
+			continue
+		}
+		i := slices.IndexFunc(p.StatusIPs, func(ip netip.Addr) bool { return ip.Unmap().Is4() == a.Addr.Addr().Is4() })
+		if i >= 0 && p.StatusIPs[i].Unmap() != a.Addr.Addr() {
+			as, now = append(as, a), p.StatusIPs[i].Unmap()
+		}
+	}
+	return as, now
+}
+
+func leftFact(as []*probe.Attempt, now netip.Addr) Fact {
+	f := factOf(fmt.Sprintf("%d failed attempts went to %s; the pod's status names %s.", len(as), as[0].Addr.Addr(), now), as)
+	f.Refs = cite(append([]event.Ref{as[0].Worker.Pod.Snapshot}, f.Refs...)...)
+	return f
+}
+
+// fixedHost reports whether the probe does not follow the pod's IP.
+func fixedHost(w *probe.Worker) bool { return w.Spec != nil && w.Spec.Host != "" }

@@ -2,6 +2,7 @@ package rules
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/probe-forensics/probe-forensics/analyze/identity"
@@ -58,7 +59,7 @@ func evalStaleStatusIP(c *Case) (v Verdict) {
 		}
 	}
 	if len(stale) == 0 {
-		return v
+		return c.staleByStatus()
 	}
 	v.Satisfied = v.Need(GroupKubelet, WeightState, factOf(fmt.Sprintf("%d attempts went to %s after the new sandbox with %s was there.", len(stale), change.oldIP, change.newIP), stale))
 	v.Need(GroupRuntime, WeightState, Fact{Claim: "The new sandbox was made before those attempts began.", At: change.newAt, Refs: cite(change.new.Refs...), N: 1})
@@ -90,6 +91,32 @@ func evalStaleStatusIP(c *Case) (v Verdict) {
 	default:
 		v.Limit(0.55, "kubelet log alone")
 		v.Ask(MissRuntimeLog, MissKubeletV4)
+	}
+	return v
+}
+
+// staleByStatus judges pods whose sandboxes no input tells: the sandbox was lost,
+// a container ran again, and attempts still went to an IP that the status no
+// longer names.
+func (c *Case) staleByStatus() (v Verdict) {
+	for _, p := range c.Pods {
+		lost := c.sandboxLost(p)
+		left, now := c.leftBehind(p)
+		stale := slices.DeleteFunc(left, func(a *probe.Attempt) bool {
+			r := p.RunAt(a.Worker.Container, c.firstSent(a))
+			return !lost.OK() || r == nil || r.From < lost.At
+		})
+		if len(stale) == 0 {
+			continue
+		}
+		v.Satisfied = v.Need(GroupKubelet, WeightState, factOf(fmt.Sprintf("%d attempts went to %s after the container ran in a new sandbox.", len(stale), stale[0].Addr.Addr()), stale))
+		v.Need(GroupStatus, WeightState, leftFact(stale, now))
+		if stale[len(stale)-1].End.Sub(lost.At) > 30*time.Second {
+			v.Con(GroupTiming, WeightSoft, factOf("A healthy kubelet knows the new IP sooner.", stale[len(stale)-1:]))
+		}
+		v.Limit(0.55, "kubelet log and status; no input tells when the new sandbox was there")
+		v.Ask(MissRuntimeLog, MissKubeletV4)
+		return v
 	}
 	return v
 }
