@@ -139,10 +139,15 @@ func (b *arpBook) settle(h *heldARP) {
 }
 
 // advance lets go what is settled at the given time: the head of the queue as
-// long as it asks nothing, or has waited enough.
+// long as no copy of it may follow, nor an answer.
 func (b *arpBook) advance(t *Tracker, now event.Nanos) {
 	for b.head < len(b.held) {
-		if h := &b.held[b.head]; h.asks() && now-h.at <= answerWithin {
+		h := &b.held[b.head]
+		wait := slow.elsewhere
+		if h.asks() {
+			wait = answerWithin
+		}
+		if now-h.at <= wait {
 			return
 		}
 		b.pop(t)

@@ -36,6 +36,10 @@ type countedPackets struct {
 				From   int64 `yaml:"rst_from_pod"`
 				To     int64 `yaml:"rst_to_pod"`
 			}
+			ARP []struct {
+				IP                            string
+				Requests, Replies, Unanswered int64
+			}
 		}
 	}
 }
@@ -110,7 +114,7 @@ func TestPacketTextLab(t *testing.T) {
 			}
 			assert.Equal(t, want.info.Capture.Targets, info.Capture.Targets)
 			compareFlows(t, flowsOf(want.got), flowsOf(got), noID)
-			truthCounts(t, filepath.Dir(dir), "raw/"+base+".pcap", info)
+			truthCounts(t, filepath.Dir(dir), "raw/"+base+".pcap", got)
 			assert.Equal(t, !strings.Contains(form, "-e"), slices.Contains(info.Capture.Lacks, "mac"))
 			assert.Equal(t, !strings.Contains(form, "-v"), slices.Contains(info.Capture.Lacks, "ttl"))
 			assert.Equal(t, !strings.Contains(form, "tttt"), slices.Contains(info.Capture.Lacks, "date"))
@@ -139,7 +143,7 @@ func compareFlows(t *testing.T, want, got []*event.Flow, noID bool) {
 	assert.Equal(t, wants, gots)
 }
 
-func truthCounts(t *testing.T, dir, file string, info *event.StreamInfo) {
+func truthCounts(t *testing.T, dir, file string, got *recorded) {
 	t.Helper()
 	var truth countedPackets
 	b, err := os.ReadFile(filepath.Join(dir, "truth.yaml"))
@@ -154,12 +158,32 @@ func truthCounts(t *testing.T, dir, file string, info *event.StreamInfo) {
 			require.NoError(t, err)
 			want := event.TargetCount{Addr: netip.AddrPortFrom(netip.MustParseAddr(w.IP), uint16(port)), SYN: w.SYN, SYNACK: w.SYNACK, RSTFrom: w.From, RSTTo: w.To}
 			have := event.TargetCount{Addr: want.Addr}
-			for _, x := range info.Capture.Targets {
+			for _, x := range got.info.Capture.Targets {
 				if x.Addr == want.Addr {
 					have = x
 				}
 			}
 			assert.Equal(t, want, have)
+		}
+		for _, w := range c.ARP {
+			var requests, replies, unanswered int64
+			for _, e := range got.events {
+				p, ok := e.Payload.(*event.ARP)
+				if !ok || p.V6 {
+					continue
+				}
+				n := int64(1 + p.Copies)
+				switch {
+				case p.Op == event.ARPReply && p.SenderIP.String() == w.IP:
+					replies += n
+				case (p.Op == event.ARPRequest || p.Op == event.ARPProbe) && p.TargetIP.String() == w.IP:
+					requests += n
+					if !p.Answered {
+						unanswered += n
+					}
+				}
+			}
+			assert.Equal(t, []int64{w.Requests, w.Replies, w.Unanswered}, []int64{requests, replies, unanswered}, "ARP for %s", w.IP)
 		}
 	}
 }
