@@ -123,12 +123,12 @@ func (c *analyzeCmd) runFleet(rt *session, j *caseJob) error {
 	j.formats = slices.DeleteFunc(slices.Clone(j.formats), func(f string) bool {
 		return !writesFiles([]string{f}, report.Options{Flavor: report.Flavor(c.Flavor)})
 	})
-	fleet := &fleet{rt: rt, job: j, out: dirDepot(dir), skip: c.SkipExisting, bundles: own}
-	if err := fleet.run(); err != nil {
+	run := &fleetRun{rt: rt, job: j, out: dirDepot(dir), skip: c.SkipExisting, bundles: own}
+	if err := run.run(); err != nil {
 		return err
 	}
-	fleet.tell(dir, len(all), share)
-	return c.fleetVerdict(fleet.rows)
+	run.tell(dir, len(all), share)
+	return c.fleetVerdict(run.rows)
 }
 
 // fleetVerdict is the exit code's error over all rows of the run.

@@ -95,7 +95,7 @@ func (j *caseJob) runKey(sum, rulesHash string) string {
 
 // existing returns the row of a case whose reports are complete and were made
 // under the same key, nil when there is none.
-func (f *fleet) existing(name, key string) *runRow {
+func (f *fleetRun) existing(name, key string) *runRow {
 	data, err := f.out.ReadFile(rowFile(name))
 	if err != nil || key == "" {
 		return nil

@@ -16,9 +16,9 @@ import (
 	"github.com/probe-forensics/probe-forensics/report/manifest"
 )
 
-// fleet is a run over many bundles. At most rt.workers of them are open at a
+// fleetRun is a run over many bundles. At most rt.workers of them are open at a
 // time; what is kept of a bundle afterwards is its row.
-type fleet struct {
+type fleetRun struct {
 	rt      *session
 	job     *caseJob
 	out     depot
@@ -40,7 +40,7 @@ type fleet struct {
 
 // run analyses the bundles side by side. Its error ends the run: the end of the
 // context, or an output that cannot be written.
-func (f *fleet) run() error {
+func (f *fleetRun) run() error {
 	f.rows = make([]*runRow, len(f.bundles))
 	for _, b := range f.bundles {
 		if info, err := os.Stat(b); err == nil && info.Mode().IsRegular() {
@@ -91,7 +91,7 @@ func (rt *session) share(n int) *session {
 }
 
 // stop notes the first reason to end the run, and returns it.
-func (f *fleet) stop(err error) error {
+func (f *fleetRun) stop(err error) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.stopped == nil {
@@ -102,7 +102,7 @@ func (f *fleet) stop(err error) error {
 
 // one analyses a bundle and writes its reports and its row, in this order: a
 // bundle without a row is not done.
-func (f *fleet) one(rt *session, i int) {
+func (f *fleetRun) one(rt *session, i int) {
 	row, err := f.analyze(rt, f.bundles[i])
 	if rt.ctx.Err() != nil {
 		return
@@ -126,7 +126,7 @@ func (f *fleet) one(rt *session, i int) {
 
 // analyze returns the row of a bundle. Its error is that of an output, or of
 // the context.
-func (f *fleet) analyze(rt *session, bundle string) (*runRow, error) {
+func (f *fleetRun) analyze(rt *session, bundle string) (*runRow, error) {
 	readable := !f.job.redact
 	row := &runRow{Case: caseName(bundle, readable)}
 	if readable {
@@ -180,7 +180,7 @@ func (f *fleet) analyze(rt *session, bundle string) (*runRow, error) {
 
 // attempt runs the case of one bundle. A panic is the failure of this bundle
 // alone.
-func (f *fleet) attempt(rt *session, bundle, name string) (out *caseOutcome, err error) {
+func (f *fleetRun) attempt(rt *session, bundle, name string) (out *caseOutcome, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			out, err = nil, fmt.Errorf("the analysis failed, which is a bug to report: %v", p)
@@ -191,7 +191,7 @@ func (f *fleet) attempt(rt *session, bundle, name string) (out *caseOutcome, err
 
 // show prints the row of a bundle: what became of it, the cause of its largest
 // incident, its name.
-func (f *fleet) show(r *runRow, bundle string) {
+func (f *fleetRun) show(r *runRow, bundle string) {
 	if !f.job.summary {
 		return
 	}
@@ -220,7 +220,7 @@ func (f *fleet) show(r *runRow, bundle string) {
 }
 
 // progress is the text of the progress line.
-func (f *fleet) progress() string {
+func (f *fleetRun) progress() string {
 	text := fmt.Sprintf("analysed %d of %d bundles", f.done.Load(), len(f.bundles))
 	if n := f.failed.Load(); n > 0 {
 		text += fmt.Sprintf(", %d failed", n)
@@ -233,7 +233,7 @@ func (f *fleet) progress() string {
 }
 
 // tell says at the end what was done.
-func (f *fleet) tell(dir string, all int, s shard) {
+func (f *fleetRun) tell(dir string, all int, s shard) {
 	done := slices.DeleteFunc(slices.Clone(f.rows), func(r *runRow) bool { return r.Status != statusDone })
 	text := fmt.Sprintf("%d of %d bundles analysed", len(done)-int(f.skipped.Load()), len(f.rows))
 	if n := f.skipped.Load(); n > 0 {

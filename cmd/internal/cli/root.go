@@ -34,6 +34,7 @@ type root struct {
 	Timeline   timelineCmd   `cmd:"" help:"List what happened to a pod."`
 	Verify     verifyCmd     `cmd:"" help:"Check the evidence of a report against its inputs."`
 	Diff       diffCmd       `cmd:"" help:"Compare two reports: new, gone and changed causes."`
+	Merge      mergeCmd      `cmd:"" help:"Sum up the reports of many cases."`
 	Extract    extractCmd    `cmd:"" help:"Keep what bears on probes in one small file."`
 	Explain    explainCmd    `cmd:"" help:"Describe a cause: how it shows, what resembles it, what to do."`
 	Rules      rulesCmd      `cmd:"" help:"List the causes the tool can name."`
