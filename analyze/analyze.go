@@ -35,6 +35,8 @@ type run struct {
 	stream   event.Stream
 	opts     Options
 	resolver *clock.Resolver
+	compared []clock.Comparison
+	offsets  offsets
 	index    *identity.Index
 	probes   *probe.Set
 	captures *capture.Set
@@ -61,30 +63,11 @@ func (r *run) each(ctx context.Context, f func(*event.Event)) error {
 	return ctx.Err()
 }
 
-// clocks learns years and zones.
-func (r *run) clocks(ctx context.Context) error {
-	r.resolver = clock.New(r.stream.Infos(), clock.Hints{Zones: r.opts.Zones, BaseYear: r.opts.BaseYear, Date: r.opts.Date})
-	if err := r.each(ctx, r.resolver.Observe); err != nil {
-		return err
-	}
-	r.resolver.Settle()
-	return nil
-}
-
-// at is the resolved time of an event; zero when nothing anchors it.
-func (r *run) at(e *event.Event) event.Stamp {
-	s := r.resolver.Resolve(e.Time, e.Node, e.Ref.Stream)
-	if s.Missing&event.MissingEpoch != 0 {
-		s.At = 0
-	}
-	return s
-}
-
 // identities builds pods first, then the attempts that name them.
 func (r *run) identities(ctx context.Context) error {
 	b := identity.NewBuilder()
 	if err := r.each(ctx, func(e *event.Event) {
-		r.resolveInside(e)
+		e = r.onNodeClock(e)
 		b.Add(e, r.at(e).At)
 		if o, ok := e.Payload.(*event.ObjectSeen); ok && o.ObjectKind == "Namespace" && o.Name == "kube-system" && o.UID != "" {
 			r.cluster = o.UID
@@ -112,14 +95,6 @@ func (r *run) identities(ctx context.Context) error {
 	return nil
 }
 
-// resolveInside resolves the stamps that payloads carry.
-func (r *run) resolveInside(e *event.Event) {
-	if k, ok := e.Payload.(*event.K8sEvent); ok {
-		k.First = r.resolver.Resolve(k.First, e.Node, e.Ref.Stream)
-		k.Last = r.resolver.Resolve(k.Last, e.Node, e.Ref.Stream)
-	}
-}
-
 // packets reads the captures: only connections to something probed are kept.
 func (r *run) packets(ctx context.Context) error {
 	want := r.wanted()
@@ -141,40 +116,11 @@ func (r *run) packets(ctx context.Context) error {
 	}
 	r.captures = b.Build()
 	r.aligned = r.probes.Align(r.captures, func(c *capture.Capture) bool {
-		_, ok := r.given(c.Info)
+		_, ok := r.givenCapture(c.Info)
 		return ok
 	})
 	r.probes.Join(r.captures)
 	return nil
-}
-
-// captureShift is what must be added to a capture's times: the day of a text
-// without dates, and an offset the user gave.
-func (r *run) captureShift(s *event.StreamInfo) time.Duration {
-	var d time.Duration
-	if slices.Contains(s.Capture.Lacks, "date") {
-		d += time.Duration(r.resolver.Day(s.ID))
-	}
-	o, _ := r.given(s)
-	return d + o
-}
-
-// given is the offset the user named for a capture or its node.
-func (r *run) given(s *event.StreamInfo) (time.Duration, bool) {
-	for _, key := range []string{s.Path, s.Node} {
-		if o, ok := r.opts.Offsets[key]; ok && key != "" {
-			return o, true
-		}
-	}
-	return 0, false
-}
-
-// unsettled reports whether captures of the node were moved by an offset that
-// is not the only one the data allows.
-func (r *run) unsettled(node string) bool {
-	return slices.ContainsFunc(r.aligned, func(a probe.Alignment) bool {
-		return a.Applied && !a.Settled() && (a.Captures[0].Node == node || a.Captures[0].Node == "" || node == "")
-	})
 }
 
 // wanted tells which server addresses matter: those of pods, those that outputs

@@ -28,8 +28,9 @@ type Options struct {
 	// stamps with a time only, "" to infer.
 	BaseYear int
 	Date     string
-	// Offsets maps a node (or a stream path) to what must be added to the clock of
-	// its captures to get kubelet time.
+	// Offsets maps clocks to what must be added to them to get kubelet time: a node
+	// stands for its captures, a stream path for the stream, "api" (or "NODE/api",
+	// against one node) for creation times and audit logs.
 	Offsets map[string]time.Duration
 	// CapturePoints maps a stream path (or its base name) to a capture point, see
 	// capture.ParsePoint.

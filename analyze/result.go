@@ -264,34 +264,6 @@ func consequences(i *incident.Incident) []model.Consequence {
 	return out
 }
 
-// clockRows lists what is known of each capture's clock.
-func (r *run) clockRows() []model.Clock {
-	out := []model.Clock{}
-	for _, a := range r.aligned {
-		for _, c := range a.Captures {
-			m := model.Clock{Node: c.Node, Source: c.Info.Path, OffsetMS: float64(c.Offset) / 1e6, UncertaintyMS: float64(a.Uncertainty) / 1e6,
-				Method: a.Method, Anchors: a.Pairs, Applied: a.Applied}
-			switch {
-			case a.Method == "none":
-				m.Note = "fewer than three attempts of the log can be compared with connections; the clocks are taken for one"
-			case !a.Applied && a.Method == "attempts":
-				m.OffsetMS = float64(a.Value) / 1e6
-				m.Note = "log lines follow their packets as on one clock; nothing was moved"
-			}
-			if a.Applied {
-				for _, v := range a.Rivals {
-					m.Rivals = append(m.Rivals, float64(c.Offset-a.Value+v)/1e6)
-				}
-			}
-			out = append(out, m)
-		}
-	}
-	slices.SortStableFunc(out, func(a, b model.Clock) int {
-		return cmp.Or(strings.Compare(a.Node, b.Node), strings.Compare(a.Source, b.Source))
-	})
-	return out
-}
-
 func (r *run) totals(res *model.Result, attempts *attemptTable) {
 	t := &res.Totals
 	t.ByCause = map[string]int{}

@@ -29,7 +29,8 @@ func htmlCaseTables(c *view.Case, p *htmlCase) {
 		if k.Applied {
 			applied = "yes"
 		}
-		p.Clocks.add(k.Node, c.SourceName(k.Source), view.Signed(k.OffsetMS), view.Millis(k.UncertaintyMS), k.Method, view.Number(int64(k.Anchors)), applied, view.ClockNote(k))
+		offset, uncertainty := view.ClockOffset(k)
+		p.Clocks.add(k.Node, c.SourceName(k.Source), offset, uncertainty, k.Method, view.Number(int64(k.Anchors)), applied, view.ClockNote(k))
 	}
 	p.Inputs = columns("Inputs", "`Input", "Size", "`sha256", "Streams")
 	p.Streams = columns("Streams that held something", "`Path", "Format", "`Node", "Records", "Kept", "First (UTC)", "Last (UTC)")

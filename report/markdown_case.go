@@ -65,7 +65,8 @@ func (m *markdown) clock(d *mdDoc) {
 		if c.Applied {
 			applied = "yes"
 		}
-		rows = append(rows, []escape.MD{escape.Code(c.Node), escape.Code(m.SourceName(c.Source)), escape.Text(view.Signed(c.OffsetMS)), escape.Text(view.Millis(c.UncertaintyMS)),
+		offset, uncertainty := view.ClockOffset(c)
+		rows = append(rows, []escape.MD{escape.Code(c.Node), escape.Code(m.SourceName(c.Source)), escape.Text(offset), escape.Text(uncertainty),
 			escape.Text(c.Method), escape.Text(view.Number(int64(c.Anchors))), applied, escape.Text(view.ClockNote(c))})
 	}
 	d.table([]escape.MD{"Node", "Clock of", "Offset", "Uncertainty", "Method", "Anchors", "Applied", "Note"}, rows)

@@ -93,10 +93,15 @@ type Problem struct {
 }
 
 // Clock is the offset of one clock against the reference clock of its node
-// (the kubelet's): add OffsetMS to a time of Source to get node time.
+// (the kubelet's): add OffsetMS to a time of Source to get node time. Where
+// Undetermined is set the anchors leave the offset open and it stands as zero.
 type Clock struct {
-	Node          string  `json:"node"`
-	Source        string  `json:"source"` // stream path, or "api"
+	Node string `json:"node"`
+	// Kind is whose clock it is: "capture", "journal" (the prefix of log lines),
+	// "events" (Event objects of the kubelet), "api" (creation times of objects) or
+	// "audit" (an audit log).
+	Kind          string  `json:"kind"`
+	Source        string  `json:"source"` // stream path, "events" or "api"
 	OffsetMS      float64 `json:"offset_ms"`
 	UncertaintyMS float64 `json:"uncertainty_ms"`
 	Method        string  `json:"method"`
@@ -105,6 +110,19 @@ type Clock struct {
 	Rivals  []float64 `json:"rival_offsets_ms,omitempty"`
 	Applied bool      `json:"applied"`
 	Note    string    `json:"note,omitempty"`
+	// Undetermined is set where too few records can be compared, or they disagree.
+	Undetermined bool `json:"undetermined,omitempty"`
+	// Steps are the moments at which the clock was set, in time order.
+	Steps []ClockStep `json:"steps,omitempty"`
+}
+
+// ClockStep is a moment at which a clock was set; ByMS is how far it moved,
+// forward positive, measured against Against.
+type ClockStep struct {
+	At      Time    `json:"at"`
+	ByMS    float64 `json:"by_ms"`
+	Against string  `json:"against"`
+	Ref     Ref     `json:"ref"`
 }
 
 // Pod is what the inputs say about one pod.

@@ -183,7 +183,7 @@ func (m *mapper) clocks() []clockRow {
 	var out []clockRow
 	for _, c := range m.res.Clock {
 		r := clockRow{
-			key: m.key, Node: text(c.Node), Source: text(c.Source), OffsetMs: c.OffsetMS, UncertaintyMs: c.UncertaintyMS,
+			key: m.key, Node: text(c.Node), Kind: c.Kind, Undetermined: c.Undetermined, Source: text(c.Source), OffsetMs: c.OffsetMS, UncertaintyMs: c.UncertaintyMS,
 			Method: c.Method, Anchors: int32(c.Anchors), Applied: c.Applied, Note: text(c.Note),
 		}
 		for _, v := range c.Rivals {

@@ -205,12 +205,14 @@ type clockRow struct {
 	key
 	stamp                  // never set: an offset holds for the whole stream
 	Node          string   `parquet:"k8s_node_name,optional,dict"`
+	Kind          string   `parquet:"kind,optional,dict"` // capture, journal, events, api, audit
 	Source        string   `parquet:"source"`
 	OffsetMs      float64  `parquet:"offset_ms"`
 	UncertaintyMs float64  `parquet:"uncertainty_ms"`
 	Method        string   `parquet:"method,optional,dict"`
 	Anchors       int32    `parquet:"anchors"`
 	Applied       bool     `parquet:"applied"`
+	Undetermined  bool     `parquet:"undetermined"`
 	Rivals        []string `parquet:"rival_offsets_ms,list"`
 	Note          string   `parquet:"note,optional"`
 }

@@ -52,6 +52,15 @@ func Signed(ms float64) string {
 	return "+" + Millis(ms)
 }
 
+// ClockOffset prints the offset of a clock and how sure it is: two words for a
+// table.
+func ClockOffset(c model.Clock) (offset, uncertainty string) {
+	if c.Undetermined {
+		return "undetermined", ""
+	}
+	return Signed(c.OffsetMS), Millis(c.UncertaintyMS)
+}
+
 // ClockNote is the note of a clock, with the other offsets its data allows.
 func ClockNote(c model.Clock) string {
 	if len(c.Rivals) == 0 {

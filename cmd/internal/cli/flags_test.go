@@ -62,7 +62,7 @@ func TestSupplyFlags(t *testing.T) {
 		`--tz node-a=local: "local" is no zone: it would depend on this`: {TZ: []string{"node-a=local"}},
 		`--base-year: 26 is no plausible year`:                           {BaseYear: 26},
 		`--date: "1 March" is no day: expected YYYY-MM-DD`:               {Date: "1 March"},
-		`--offset node-a: expected NODE=DURATION`:                        {Offset: []string{"node-a"}},
+		`--offset node-a: expected CLOCK=DURATION`:                       {Offset: []string{"node-a"}},
 		`--capture-point x.pcap=bridge: expected FILE=PLACE`:             {CapturePoint: []string{"x.pcap=bridge"}},
 		`--threshold abc=1: expected CAUSE.NAME=NUMBER`:                  {Threshold: []string{"abc=1"}},
 		`--threshold a.b=many: expected CAUSE.NAME=NUMBER`:               {Threshold: []string{"a.b=many"}},

@@ -18,7 +18,7 @@ type supplyFlags struct {
 	TZ           []string `name:"tz" sep:"none" group:"supply" placeholder:"[NODE=]ZONE" help:"Time zone of stamps without one, for all nodes or for one: UTC, Europe/Berlin, +02:00. Repeatable."`
 	BaseYear     int      `group:"supply" placeholder:"YEAR" help:"Year of stamps without one."`
 	Date         string   `group:"supply" placeholder:"YYYY-MM-DD" help:"Day of stamps that are a time of day only (packet text)."`
-	Offset       []string `sep:"none" group:"supply" placeholder:"NODE=DURATION" help:"Add DURATION (-1.5s) to the times of NODE's captures to get the kubelet's time. Repeatable."`
+	Offset       []string `sep:"none" group:"supply" placeholder:"CLOCK=DURATION" help:"Add DURATION (-1.5s) to the times of a clock to get the kubelet's time. CLOCK is a node (for its captures), the path of a stream, api or NODE/api (for creation times and the audit log). Repeatable."`
 	CapturePoint []string `sep:"none" group:"supply" placeholder:"FILE=PLACE" help:"Where a capture was taken: node-bridge, node-any, pod-veth or pod-netns, the last two with :NS/POD if known. Repeatable."`
 	Threshold    []string `sep:"none" group:"supply" placeholder:"CAUSE.NAME=NUMBER" help:"Change a number that a cause is judged by; the page of the cause (explain) lists them. Repeatable."`
 	Cluster      string   `group:"supply" placeholder:"ID" help:"Cluster id for the tables (default: the uid of namespace kube-system)."`
@@ -48,12 +48,12 @@ func (f *supplyFlags) apply(o *analyze.Options) error {
 		put(&o.Zones, node, location)
 	}
 	for _, arg := range f.Offset {
-		node, text, _ := strings.Cut(arg, "=")
-		d, err := time.ParseDuration(text)
-		if err != nil || node == "" {
-			return usagef("--offset %s: expected NODE=DURATION", arg).try("--offset node-1=-1.5s")
+		i := strings.LastIndexByte(arg, '=') // a path may hold one as well
+		d, err := time.ParseDuration(arg[i+1:])
+		if err != nil || i <= 0 {
+			return usagef("--offset %s: expected CLOCK=DURATION", arg).try("--offset node-1=-1.5s or --offset api=2s")
 		}
-		put(&o.Offsets, node, d)
+		put(&o.Offsets, arg[:i], d)
 	}
 	for _, arg := range f.CapturePoint {
 		file, place, _ := strings.Cut(arg, "=")
