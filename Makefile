@@ -10,7 +10,7 @@ LDFLAGS     := -s -w -X github.com/probe-forensics/probe-forensics/cmd/internal/
 
 export CGO_ENABLED = 0
 
-.PHONY: help build demo test lint law generate fuzz bench release-snapshot clean
+.PHONY: help build demo test lint law generate fuzz mutation bench release-snapshot clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -39,6 +39,9 @@ generate: ## rewrite what is generated from the code
 
 fuzz: ## run every fuzz target for FUZZTIME (30s)
 	.ci/fuzz $(FUZZTIME)
+
+mutation: ## damage all recordings (../shared), check, and write docs/reliability.md
+	$(GO) test ./cmd/internal/mutation -rounds 6 -update -timeout 30m -v
 
 release-snapshot: ## build the archives of a release in dist/, without a network
 	.github/release/snapshot $(VERSION)
