@@ -119,11 +119,11 @@ func classicRecord(o byteOrder, b []byte, sec, frac uint32, wire int, data []byt
 	return append(append(b, extra...), data...)
 }
 
-// synFrame is an Ethernet frame with a SYN of the client's port.
+// synFrame is an Ethernet frame of 54 bytes with a SYN of the client's port.
 func synFrame(port uint16) []byte {
 	return frameOf(&layers.Ethernet{SrcMAC: []byte{2, 0, 0, 0, 0, 1}, DstMAC: []byte{2, 0, 0, 0, 0, 2}, EthernetType: layers.EthernetTypeIPv4},
 		&layers.IPv4{Version: 4, TTL: 64, Protocol: layers.IPProtocolTCP, SrcIP: []byte{10, 0, 0, 1}, DstIP: []byte{10, 0, 0, 2}},
-		&layers.TCP{SrcPort: layers.TCPPort(port), DstPort: 8080, Seq: 1000 + uint32(port), SYN: true, Window: 64240})
+		&layers.TCP{SrcPort: layers.TCPPort(port), DstPort: 8080, Seq: 1000 + uint32(port), SYN: true, Window: 64240})[:54]
 }
 
 // frameOf serialises layers; lengths are filled in.

@@ -71,7 +71,7 @@ func (f *classicFile) next(rec *Record) error {
 	for {
 		h := f.w.peek(f.header)
 		if len(h) < f.header {
-			return f.end(len(h), f.header, "header")
+			return f.end(len(h), f.header, inHeader)
 		}
 		var sec, frac, n, wire uint32
 		if f.big {
@@ -95,7 +95,7 @@ func (f *classicFile) next(rec *Record) error {
 		f.frame++
 		rec.Frame = f.frame
 		if len(b) < f.header+int(n) {
-			return f.end(len(b), f.header+int(n), "packet")
+			return f.end(len(b), f.header+int(n), inPacket)
 		}
 		rec.At = event.Nanos(sec)*1e9 + event.Nanos(frac)*f.scale
 		rec.Precision = time.Duration(f.scale)
@@ -111,16 +111,22 @@ func (f *classicFile) next(rec *Record) error {
 	}
 }
 
+// Where a file may end.
+const (
+	inHeader = "the header of a packet"
+	inPacket = "a packet"
+)
+
 // end reports a file that ends inside a record.
 func (f *classicFile) end(have, want int, what string) error {
 	if f.w.err != nil && f.w.err != io.EOF {
 		return f.w.err
 	}
 	if have > 0 {
-		if what == "header" {
+		if what == inHeader {
 			f.frame++
 		}
-		f.report("truncated", fmt.Sprintf("the file ends inside a packet %s: %d of %d bytes", what, have, want), f.frame, f.w.offset())
+		f.report("truncated", fmt.Sprintf("the file ends inside %s: %d of %d bytes", what, have, want), f.frame, f.w.offset())
 		f.w.skip(have)
 	}
 	return io.EOF

@@ -35,20 +35,20 @@ func seedFiles(f testing.TB) [][]byte {
 		w.section(ngOption{1, []byte("comment")})
 		w.iface(linkEthernet, 64, ngOption{2, []byte("cni0")}, ngOption{9, []byte{9}}, ngOption{14, o.AppendUint64(nil, 1)})
 		w.iface(linkSLL2, 0, ngOption{11, []byte("\x00tcp")})
-		w.enhanced(0, 1e9, 60, synFrame(1), ngOption{2, []byte{1, 0, 0, 0}})
-		w.simple(60, synFrame(2))
-		w.obsolete(1, 2e9, 60, synFrame(3))
+		w.enhanced(0, 1e9, 54, synFrame(1), ngOption{2, []byte{1, 0, 0, 0}})
+		w.simple(54, synFrame(2))
+		w.obsolete(1, 2e9, 54, synFrame(3))
 		w.names([4]byte{10, 0, 0, 2}, "web")
 		w.statistics(0, 3, 1)
 		seeds = append(seeds, w.b)
 		for _, magic := range []uint32{0xa1b2c3d4, 0xa1b23c4d} {
 			b := classicHead(o, magic, 4, 64, linkEthernet)
-			b = classicRecord(o, b, 1, 0, 60, synFrame(1))
+			b = classicRecord(o, b, 1, 0, 54, synFrame(1))
 			b = append(b, "damage that no record looks like"...)
-			seeds = append(seeds, classicRecord(o, b, 2, 0, 60, synFrame(1)))
+			seeds = append(seeds, classicRecord(o, b, 2, 0, 54, synFrame(1)))
 		}
 		b := classicHead(o, 0xa1b2cd34, 2, 64, linkEthernet)
-		seeds = append(seeds, classicRecord(o, b, 1, 0, 60, synFrame(1), 0, 0, 0, 1, 8, 0, 4, 0))
+		seeds = append(seeds, classicRecord(o, b, 1, 0, 54, synFrame(1), 0, 0, 0, 1, 8, 0, 4, 0))
 	}
 	return seeds
 }
@@ -118,7 +118,7 @@ func FuzzDecode(f *testing.F) {
 		})
 	}
 	for _, link := range pcap.LinkTypes() {
-		f.Add(link, synFrame(1), uint16(60))
+		f.Add(link, synFrame(1), uint16(0))
 	}
 	f.Fuzz(func(t *testing.T, link uint32, frame []byte, missing uint16) {
 		p, reason := pcap.DecodeWhy(link, frame, len(frame)+int(missing))

@@ -93,6 +93,12 @@ func (f *ngFile) next(rec *Record) error {
 			continue
 		}
 		padded := (int64(size) + 3) &^ 3
+		if !registered(kind) && !f.closes(size, padded) {
+			if err := f.resync(fmt.Sprintf("no block has type %#x", kind)); err != nil {
+				return err
+			}
+			continue
+		}
 		if padded > maxBlock {
 			if kind == blockPacket || kind == blockEnhanced || kind == blockSimple {
 				f.frame++
@@ -119,6 +125,23 @@ func (f *ngFile) next(rec *Record) error {
 			return nil
 		}
 	}
+}
+
+// registered reports whether a block type has a meaning, known here or not: the
+// ranges of the standard, of custom blocks and of local use.
+func registered(kind uint32) bool {
+	const custom, local = 0x40000bad, 1 << 31
+	return kind < 0x1000 || kind == custom || kind&local != 0
+}
+
+// closes reports whether the block that begins here repeats its length at its
+// end.
+func (f *ngFile) closes(size uint32, padded int64) bool {
+	if padded > maxBlock {
+		return false
+	}
+	b := f.w.peek(int(padded))
+	return int64(len(b)) == padded && f.order.Uint32(b[padded-4:]) == size
 }
 
 // end reports a file that ends inside a block.
