@@ -10,7 +10,7 @@ LDFLAGS     := -s -w -X github.com/probe-forensics/probe-forensics/cmd/internal/
 
 export CGO_ENABLED = 0
 
-.PHONY: help build demo test lint law generate fuzz mutation bench release-snapshot clean
+.PHONY: help build demo test lint law generate fuzz mutation bench bench-quick bench-go release-snapshot clean FORCE
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -46,8 +46,20 @@ mutation: ## damage all recordings (../shared), check, and write docs/reliabilit
 release-snapshot: ## build the archives of a release in dist/, without a network
 	.github/release/snapshot $(VERSION)
 
-bench: ## run the benchmarks
+bench: build bin/gen bin/bench ## measure against peers, write docs/benchmarks.md (minutes, 12 GB of disk)
+	bin/bench -install -o docs/benchmarks.md
+
+bench-quick: build bin/gen bin/bench ## print the same ratios on small inputs, in less than a minute
+	bin/bench -install -quick
+
+bench-go: ## run the Go benchmarks of single steps
 	$(GO) test -run '^$$' -bench . -benchmem ./...
+
+bin/gen: FORCE
+	$(GO) build -o $@ ./fixtures/gen
+
+bin/bench: FORCE
+	$(GO) build -o $@ ./cmd/internal/bench
 
 clean: ## remove what make built
 	rm -rf bin dist
