@@ -11,6 +11,7 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"path/filepath"
 	"slices"
 	"strconv"
 
@@ -41,15 +42,17 @@ type Sink interface {
 
 // Dir is a Sink that writes below a directory of the file system. Each file is
 // written under a temporary name beside its place, flushed to disk, and renamed
-// by Commit. Names can't leave the directory, not even through symbolic links.
+// by Commit. A directory that is not there yet is filled under a temporary name
+// of its own and renamed last: it appears whole. Names can't leave the directory,
+// not even through symbolic links.
 type Dir struct {
-	path   string
-	stdout io.Writer
-	root   *os.Root
-	files  []*dirFile
-	made   []string // directories made by this run, outermost first
-	isNew  bool     // path itself was made by this run
-	done   []manifest.File
+	path    string
+	stdout  io.Writer
+	root    *os.Root
+	files   []*dirFile
+	made    []string // directories made by this run, outermost first
+	staging string   // where a new directory is filled, "" when path was there before
+	done    []manifest.File
 }
 
 // NewDir returns a Dir; path is made when the first file is created.
@@ -95,18 +98,38 @@ func (d *Dir) open() error {
 	if d.root != nil {
 		return nil
 	}
+	where := d.path
 	if _, err := os.Stat(d.path); errors.Is(err, fs.ErrNotExist) {
-		d.isNew = true
+		if err := d.stage(); err != nil {
+			return err
+		}
+		where = d.staging
 	}
-	if err := os.MkdirAll(d.path, 0o755); err != nil {
-		return err
-	}
-	root, err := os.OpenRoot(d.path)
+	root, err := os.OpenRoot(where)
 	if err != nil {
 		return err
 	}
 	d.root = root
 	return nil
+}
+
+// stage makes the directory that becomes path in the end.
+func (d *Dir) stage() error {
+	parent := filepath.Dir(d.path)
+	if err := os.MkdirAll(parent, 0o755); err != nil {
+		return err
+	}
+	for i := 0; ; i++ {
+		name := filepath.Join(parent, fmt.Sprintf(".%s.%d-%d.tmp", filepath.Base(d.path), os.Getpid(), i))
+		err := os.Mkdir(name, 0o755)
+		if err == nil {
+			d.staging = name
+			return nil
+		}
+		if !errors.Is(err, fs.ErrExist) || i >= 1000 {
+			return err
+		}
+	}
 }
 
 func (d *Dir) mkdir(dir string) error {
@@ -139,9 +162,9 @@ func (d *Dir) Written() []manifest.File {
 	return out
 }
 
-// Commit implements Sink. An interruption between two renames can leave some
-// files of this run and some of an earlier one; the manifest, renamed last, then
-// still describes the earlier one.
+// Commit implements Sink. In a directory that was there before, an interruption
+// between two renames can leave some files of this run and some of an earlier
+// one; the manifest, renamed last, then still describes the earlier one.
 func (d *Dir) Commit() error {
 	for _, f := range d.files {
 		if f.handle != nil {
@@ -164,8 +187,19 @@ func (d *Dir) Commit() error {
 	for dir := range dirs {
 		d.syncDir(dir)
 	}
-	d.made, d.isNew = nil, false
-	return d.close()
+	d.made = nil
+	if err := d.close(); err != nil || d.staging == "" {
+		return err
+	}
+	if err := os.Rename(d.staging, d.path); err != nil {
+		return err
+	}
+	d.staging = ""
+	if h, err := os.Open(filepath.Dir(d.path)); err == nil {
+		_ = h.Sync()
+		_ = h.Close()
+	}
+	return nil
 }
 
 // syncDir makes renames durable where the file system supports it; where it
@@ -180,7 +214,7 @@ func (d *Dir) syncDir(name string) {
 // Discard implements Sink. Directories that this run made and that are empty go
 // as well.
 func (d *Dir) Discard() error {
-	if d.root == nil {
+	if d.root == nil && d.staging == "" {
 		return nil
 	}
 	var errs []error
@@ -198,8 +232,9 @@ func (d *Dir) Discard() error {
 	}
 	d.made = nil
 	errs = append(errs, d.close())
-	if d.isNew {
-		_ = os.Remove(d.path)
+	if d.staging != "" {
+		errs = append(errs, os.RemoveAll(d.staging))
+		d.staging = ""
 	}
 	return errors.Join(errs...)
 }
