@@ -196,7 +196,27 @@ func (c *Case) execOnly() bool {
 
 // hostNetworkOnly reports whether every pod uses the host's network.
 func (c *Case) hostNetworkOnly() bool {
-	return len(c.Pods) > 0 && !slices.ContainsFunc(c.Pods, func(p *identity.Pod) bool { return !p.HostNetwork })
+	return len(c.Pods) > 0 && !slices.ContainsFunc(c.Pods, func(p *identity.Pod) bool { return !p.HostNetwork && !c.probedAtNode(p) })
+}
+
+// probedAtNode reports whether a pod whose object no input holds is probed at
+// addresses of its node only: a static pod of an earlier revision, say.
+func (c *Case) probedAtNode(p *identity.Pod) bool {
+	n := c.Index.Node(p.Node)
+	if n == nil || !p.Snapshot.IsZero() {
+		return false
+	}
+	found := false
+	for _, a := range c.Failed() {
+		if a.Worker.Pod != p || !a.Server().IsValid() {
+			continue
+		}
+		if !slices.Contains(n.Addresses, a.Server().Addr()) {
+			return false
+		}
+		found = true
+	}
+	return found
 }
 
 func (c *Case) anyHostNetwork() bool {
