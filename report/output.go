@@ -1,6 +1,7 @@
 package report
 
 import (
+	"bufio"
 	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
@@ -89,6 +90,7 @@ func (d *Dir) Create(name string) (io.WriteCloser, error) {
 			return nil, err
 		}
 		f.handle = h
+		f.buf = bufio.NewWriterSize((*unbuffered)(f), writeBuffer)
 		d.files = append(d.files, f)
 		return f, nil
 	}
@@ -252,16 +254,27 @@ func (d *Dir) close() error {
 type dirFile struct {
 	name, temp string
 	handle     *os.File
+	buf        *bufio.Writer // templates write a few bytes at a time
 	sum        hash.Hash
 	size       int64
 	digest     string
 	err        error
 }
 
+// writeBuffer is how many bytes of a file are written at once.
+const writeBuffer = 32 << 10
+
 func (f *dirFile) Write(p []byte) (int, error) {
 	if f.handle == nil {
 		return 0, fs.ErrClosed
 	}
+	return f.buf.Write(p)
+}
+
+// unbuffered is a file below its buffer.
+type unbuffered dirFile
+
+func (f *unbuffered) Write(p []byte) (int, error) {
 	n, err := f.handle.Write(p)
 	f.sum.Write(p[:n])
 	f.size += int64(n)
@@ -275,8 +288,11 @@ func (f *dirFile) Close() error {
 	if f.handle == nil {
 		return fs.ErrClosed
 	}
+	if err := f.buf.Flush(); f.err == nil {
+		f.err = err
+	}
 	err := errors.Join(f.err, f.handle.Sync(), f.handle.Close())
-	f.handle = nil
+	f.handle, f.buf = nil, nil
 	f.digest = hex.EncodeToString(f.sum.Sum(nil))
 	f.err = err
 	return err

@@ -22,6 +22,10 @@ const (
 	rowGroupRows = 122_880
 )
 
+// compression is shared by all files: an encoder's tables cost more to make than
+// a small table does to write.
+var compression = &zstd.Codec{Level: zstd.SpeedDefault, Concurrency: 1}
+
 // NoDate is the partition of rows without a time.
 const NoDate = "unknown"
 
@@ -116,7 +120,7 @@ func (t *table[R]) openFile(day string) error {
 	t.file, t.day = f, day
 	t.w = parquet.NewGenericWriter[R](f,
 		parquet.CreatedBy("probe-forensics", t.lake.version, "parquetout"),
-		parquet.Compression(&zstd.Codec{Level: zstd.SpeedDefault, Concurrency: 1}),
+		parquet.Compression(compression),
 		parquet.MaxRowsPerRowGroup(rowGroupRows),
 		parquet.KeyValueMetadata("probe_forensics.schema_version", t.lake.version),
 		parquet.KeyValueMetadata("probe_forensics.table", t.name),
