@@ -120,6 +120,8 @@ func (r *run) packets(ctx context.Context) error {
 		return ok
 	})
 	r.probes.Join(r.captures)
+	r.probes.Thresholds()
+	r.probes.Missing(r.captures)
 	return nil
 }
 

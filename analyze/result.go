@@ -267,6 +267,7 @@ func consequences(i *incident.Incident) []model.Consequence {
 func (r *run) totals(res *model.Result, attempts *attemptTable) {
 	t := &res.Totals
 	t.ByCause = map[string]int{}
+	grid := map[string]int{}
 	for _, i := range res.Incidents {
 		t.ByCause[i.Cause.ID]++
 	}
@@ -286,7 +287,14 @@ func (r *run) totals(res *model.Result, attempts *attemptTable) {
 				t.Attempts.Unknown += n
 			}
 		}
+		for _, a := range w.Missing {
+			t.Attempts.Missing += int(a.Count)
+		}
+		if w.Grid != "" {
+			grid[w.Grid]++
+		}
 	}
+	res.Checked.Grid = grid
 	c := &res.Checked
 	c.From, c.To = model.At(r.index.First), model.At(r.index.Last)
 	c.Nodes = []string{}

@@ -32,9 +32,11 @@ func (t *attemptTable) claim(a *probe.Attempt, incident string) {
 func (r *run) attempts() *attemptTable {
 	t := &attemptTable{at: make(map[*probe.Attempt]int)}
 	for _, w := range r.probes.Workers {
-		for _, a := range w.Attempts {
-			t.at[a] = len(t.rows)
-			t.rows = append(t.rows, attemptRow(w, a))
+		for _, list := range [...][]*probe.Attempt{w.Attempts, w.Missing} {
+			for _, a := range list {
+				t.at[a] = len(t.rows)
+				t.rows = append(t.rows, attemptRow(w, a))
+			}
 		}
 	}
 	return t
@@ -58,8 +60,14 @@ func attemptRow(w *probe.Worker, a *probe.Attempt) model.Attempt {
 			m.FlowRefs = append(m.FlowRefs, s.Ref)
 		}
 	}
+	for _, e := range a.Effects {
+		m.Effects = append(m.Effects, model.Consequence{Kind: e.Kind, Text: e.Text, At: model.At(e.At), Ref: model.RefOf(e.Ref)})
+	}
 	h := sha256.Sum256(fmt.Appendf(nil, "%s|%s|%s|%s|%s|%d|%s|%s|%s:%d", m.Namespace, m.Pod, m.UID, m.Container, m.Probe, m.End, m.Outcome, m.Output, m.Target.Host, m.Target.Port))
 	m.ID = hex.EncodeToString(h[:8])
+	for i := range m.Effects {
+		m.Effects[i].Attempt = m.ID
+	}
 	return m
 }
 
@@ -145,6 +153,10 @@ func probeOf(w *probe.Worker) model.Probe {
 			m.Succeeded += n
 		}
 	}
+	m.Grid = w.Grid
+	for _, a := range w.Missing {
+		m.Missing += int(a.Count)
+	}
 	return m
 }
 
@@ -224,7 +236,7 @@ func (r *run) tables(attempts *attemptTable) model.Tables {
 						row.Node, row.Capture = c.Node, string(c.Point)
 					}
 					if c := ids[e.Ref]; c != nil {
-						row.ID = c.ID
+						row.ID, row.Unjoined = c.ID, r.probes.StrayWhy[c]
 						if c.Pod != nil {
 							row.Namespace, row.Pod, row.UID = c.Pod.Namespace, c.Pod.Name, c.Pod.UID
 						}

@@ -19,8 +19,7 @@ func (c *Capture) Covers(from, to event.Nanos) bool {
 		return false
 	}
 	for _, g := range c.Gaps {
-		// A silence is only a hole when it is longer than probing could leave.
-		if g.To > from && g.From < to && g.To.Sub(g.From) > 10*time.Minute {
+		if g.To > from && g.From < to && g.To.Sub(g.From) > hole {
 			return false
 		}
 	}
@@ -122,3 +121,23 @@ func since[T any](seen []T, t event.Nanos, at func(T) event.Nanos) int {
 	})
 	return i
 }
+
+// Spans are the times through which the capture ran without a hole, see Covers.
+func (c *Capture) Spans() []event.Gap {
+	if c.First == 0 || c.Info.Capture.Dropped > 0 {
+		return nil
+	}
+	var out []event.Gap
+	from := c.First
+	for _, g := range c.Gaps {
+		if g.To.Sub(g.From) > hole && g.From > from {
+			out = append(out, event.Gap{From: from, To: g.From})
+			from = g.To
+		}
+	}
+	return append(out, event.Gap{From: from, To: c.Last})
+}
+
+// hole is how long a silence must be to be one of the capture, not of the network:
+// longer than probing could leave.
+const hole = 10 * time.Minute

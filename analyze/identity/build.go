@@ -296,6 +296,7 @@ func (p *Pod) merge(s *event.PodSeen, ref event.Ref) {
 	}
 	if len(s.Conditions) > 0 {
 		p.Conditions = s.Conditions
+		p.readyCondition(s, ref)
 	}
 	if len(s.Labels) > 0 {
 		p.Labels = s.Labels

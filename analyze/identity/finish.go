@@ -18,6 +18,7 @@ func (b *Builder) finish(p *Pod) {
 	})
 	slices.SortStableFunc(p.Steps, func(a, c ContainerStep) int { return cmp.Or(cmp.Compare(a.At, c.At), a.Ref.Compare(c.Ref)) })
 	slices.SortStableFunc(p.AppLogs, func(a, c AppLog) int { return cmp.Or(cmp.Compare(a.At, c.At), a.Ref.Compare(c.Ref)) })
+	p.sortConditions()
 	b.sandboxes(p)
 	b.runs(p)
 	b.kills(p)

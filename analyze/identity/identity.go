@@ -29,6 +29,8 @@ type Pod struct {
 	Containers []event.ContainerSpec
 	Statuses   []event.ContainerStatus
 	Conditions []event.Condition
+	// ReadyConditions are the conditions Ready of all snapshots, by Since.
+	ReadyConditions []ReadyCondition
 	// Snapshot is where the object was read, zero if no input holds it.
 	Snapshot event.Ref
 

@@ -159,6 +159,9 @@ type Consequence struct {
 	Text string `json:"text"`
 	At   Time   `json:"at"`
 	Ref  Ref    `json:"ref"`
+	// Attempt is the id of the attempt that crossed the threshold, "" where none is
+	// known to have.
+	Attempt string `json:"attempt,omitempty"`
 }
 
 // Recurrence tells of the same signature on the node in other pods or at other

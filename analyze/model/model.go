@@ -172,6 +172,10 @@ type Probe struct {
 	Attempts         int     `json:"attempts"`
 	Failed           int     `json:"failed"`
 	Succeeded        int     `json:"succeeded"`
+	// Missing counts the attempts that the grid demands and nothing shows. Grid says
+	// whether they could be told: "checked", else why not ("no-coverage", "exec" ...).
+	Missing int    `json:"missing"`
+	Grid    string `json:"grid,omitempty"`
 }
 
 // IPInterval is a span in which a pod held an IP. State is "held", "disputed"
@@ -267,15 +271,19 @@ type AttemptTotals struct {
 	Success int `json:"success"`
 	Failure int `json:"failure"`
 	Unknown int `json:"unknown"`
+	// Missing counts grid ticks without an attempt; it is no part of the others.
+	Missing int `json:"missing"`
 }
 
 // Checked says what the inputs allowed to look at.
 type Checked struct {
-	From     Time     `json:"from"`
-	To       Time     `json:"to"`
-	Nodes    []string `json:"nodes"`
-	Probes   int      `json:"probes"`
-	CouldNot []string `json:"could_not"` // sentences: what could not be checked and why
+	From   Time     `json:"from"`
+	To     Time     `json:"to"`
+	Nodes  []string `json:"nodes"`
+	Probes int      `json:"probes"`
+	// Grid counts probes by what became of their grid, see Probe.Grid.
+	Grid     map[string]int `json:"grid"`
+	CouldNot []string       `json:"could_not"` // sentences: what could not be checked and why
 }
 
 // Tables are the rows too many for report.json. Iterators may be called several

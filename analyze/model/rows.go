@@ -26,14 +26,20 @@ type Attempt struct {
 	TimeBasis     string
 	// Phases, in milliseconds, -1 unknown.
 	ARPMs, ConnectMs, FirstByteMs float64
-	Count                         int64 // > 1 where an event counts several attempts whose times are lost
-	Refs                          []event.Ref
-	FlowRefs                      []event.Ref // SYN frame in each capture that saw the connection
-	FlowID                        string
-	JoinReason                    string // why joined or why not
-	JoinConfidence                float64
-	Threshold                     string // "crossed-failure", "crossed-success", ""
-	Incident                      string // id of the incident it belongs to
+	// Count is more than 1 where an event counts several attempts whose times are
+	// lost, the first at Since or later and the last at End; and where it counts the
+	// missing ticks of a grid, the first at Start and the last at End.
+	Count          int64
+	Since          event.Nanos // zero for Count 1
+	Refs           []event.Ref
+	FlowRefs       []event.Ref // SYN frame in each capture that saw the connection
+	FlowID         string
+	JoinReason     string // why joined or why not
+	JoinConfidence float64
+	Threshold      string // "crossed-failure", "crossed-success", ""
+	// Effects are what crossing the threshold led to, by time.
+	Effects  []Consequence
+	Incident string // id of the incident it belongs to
 }
 
 // EventRow is a row of the events table.
@@ -54,9 +60,11 @@ type EventRow struct {
 // FlowRow is a row of the flows table: one connection in one capture. The times
 // of Flow are node time; OffsetMS was added to the capture's clock. ID is that
 // of the connection, equal in all captures that saw it and in Attempt.FlowID, ""
-// for connections that no probe made.
+// for connections that no probe made. Unjoined says why a connection to a probe's
+// target is no attempt ("not-a-prober", "dial-given-up" ...).
 type FlowRow struct {
 	ID        string
+	Unjoined  string
 	Flow      *event.Flow
 	Ref       event.Ref // stream and first frame
 	Node      string

@@ -28,8 +28,14 @@ type Worker struct {
 	Period   time.Duration // declared, else estimated; 0 unknown
 	Timeout  time.Duration
 	Attempts []*Attempt // by End
+	// Missing are the attempts that the grid demands and nothing shows, see
+	// Set.Missing; Grid says whether they could be told, one of the Grid constants.
+	Missing []*Attempt
+	Grid    string
 
-	number int // position in Set.Workers
+	number   int           // position in Set.Workers
+	unjudged []event.Nanos // starts of its connections that tell no result
+	shared   bool          // its packets can't be told from another worker's
 }
 
 // Attempt is one probe attempt.
@@ -57,10 +63,38 @@ type Attempt struct {
 	// constants.
 	JoinReason string
 	JoinScore  float64
-	Threshold  string
-	Basis      event.Basis
-	Phases     Phases
+	// Threshold is set where this attempt was the last of so many that the kubelet
+	// changed its mind: CrossedFailure or CrossedSuccess. Effects are what came of it.
+	Threshold string
+	Effects   []Effect
+	Basis     event.Basis
+	Phases    Phases
 }
+
+// Values of Attempt.Threshold.
+const (
+	CrossedFailure = "crossed-failure"
+	CrossedSuccess = "crossed-success"
+)
+
+// Effect is what crossing a threshold led to.
+type Effect struct {
+	Kind string // one of the Effect constants
+	Text string
+	At   event.Nanos // zero where the source has no time
+	Ref  event.Ref
+}
+
+// Kinds of effects.
+const (
+	EffectNotReady    = "not-ready"
+	EffectReady       = "ready"
+	EffectStarted     = "started"
+	EffectUnhealthy   = "unhealthy"        // the kubelet's word before it kills
+	EffectRestart     = "restart"          // the container was killed for it
+	EffectAPINotReady = "api-not-ready"    // the pod's condition Ready became False
+	EffectEndpoint    = "endpoint-removed" // a Service's endpoints list the pod as not ready, or no longer
+)
 
 // Phases are the durations of an attempt's parts, negative when unknown.
 type Phases struct{ ARP, Connect, FirstByte time.Duration }
@@ -115,6 +149,8 @@ type Set struct {
 	// matched exactly and were matched nearest first.
 	Greedy int
 
+	index    *identity.Index
 	logs     map[string]*span
+	verbose  map[string][]span             // by node: where the log tells successes
 	restarts map[string][]identity.Restart // by node, in time order
 }

@@ -20,6 +20,8 @@ type Builder struct {
 	results []*Attempt
 	// logs are the spans in which a kubelet log of a node would have shown a failure.
 	logs map[string]*span
+	// told are the successes that the logs of a node tell, in any order.
+	told map[string][]event.Nanos
 	// targets are V(4) lines: the address of the attempt about to run.
 	targets []target
 }
@@ -51,7 +53,7 @@ type target struct {
 
 // NewBuilder returns a builder on an index.
 func NewBuilder(x *identity.Index) *Builder {
-	return &Builder{x: x, workers: make(map[workerKey]*Worker), lines: make(map[lineKey]*Attempt), logs: make(map[string]*span)}
+	return &Builder{x: x, workers: make(map[workerKey]*Worker), lines: make(map[lineKey]*Attempt), logs: make(map[string]*span), told: make(map[string][]event.Nanos)}
 }
 
 // Add takes one event at its resolved time.
@@ -59,6 +61,9 @@ func (b *Builder) Add(e *event.Event, at event.Stamp) {
 	switch p := e.Payload.(type) {
 	case *event.ProbeResult:
 		b.covered(e.Node, at.At)
+		if (p.Outcome == event.OutcomeSucceeded || p.Outcome == event.OutcomeWarning) && at.At != 0 {
+			b.told[e.Node] = append(b.told[e.Node], at.At)
+		}
 		b.result(p, e, at)
 	case *event.PodSync, *event.ProbeState:
 		b.covered(e.Node, at.At)
@@ -166,10 +171,14 @@ func (b *Builder) Finish() *Set {
 		}
 	}
 	b.attachTargets()
-	s.logs = b.logs
+	s.index, s.logs = b.x, b.logs
 	s.restarts = make(map[string][]identity.Restart)
 	for _, n := range b.x.Nodes {
 		s.restarts[n.Name] = n.Restarts()
+	}
+	s.verbose = make(map[string][]span)
+	for node, told := range b.told {
+		s.verbose[node] = s.tellsSuccess(node, told)
 	}
 	return s
 }
@@ -314,4 +323,31 @@ func (b *Builder) attachTargets() {
 			break
 		}
 	}
+}
+
+// tellsSuccess returns the spans in which a node's log tells successes: in the life
+// of each kubelet from the first such line to the end of its log, for verbosity is
+// set when a kubelet starts.
+func (s *Set) tellsSuccess(node string, told []event.Nanos) []span {
+	slices.Sort(told)
+	var out []span
+	for _, t := range told {
+		l := s.lifeAt(node, t)
+		if n := len(out); n > 0 && out[n-1].from >= l.from && l.contains(out[n-1].from) {
+			out[n-1].to = max(out[n-1].to, t)
+			continue
+		}
+		out = append(out, span{t, t})
+	}
+	for i := range out {
+		end := s.logs[node].to
+		for _, r := range s.restarts[node] {
+			if r.Started > out[i].from {
+				end = min(end, r.Stopped)
+				break
+			}
+		}
+		out[i].to = max(out[i].to, end)
+	}
+	return out
 }

@@ -55,6 +55,7 @@ func (s *Set) fromPackets(caps *capture.Set, taken map[*capture.Conn]bool) {
 				continue
 			}
 			s.StrayWhy[c] = why
+			w.unjudged = append(w.unjudged, c.Start())
 		}
 		if s.StrayWhy[c] != "" {
 			s.Strays = append(s.Strays, c)

@@ -126,6 +126,12 @@ func (g *group) pacers(known map[*Worker][]event.Nanos) []*pacer {
 		} else {
 			p.phases[0] = p.phase(left)
 		}
+		for _, q := range order {
+			// Equal steps and no attempt of their own: nothing tells one from the other.
+			if q != p && q.period == p.period && len(p.known)+len(q.known) == 0 {
+				p.w.shared, q.w.shared = true, true
+			}
+		}
 		if p.phases[0] != 0 {
 			left = slices.DeleteFunc(left, func(t event.Nanos) bool { return p.residue(p.phases[0], t) <= p.tolerance() })
 		}
@@ -175,6 +181,17 @@ func (p *pacer) residue(phase, t event.Nanos) time.Duration {
 	d := abs(t.Sub(phase)) % p.period
 	return min(d, p.period-d)
 }
+
+// inStep reports whether a probe that started at t served a tick of the phase
+// when it came. No tick is served before its time, but for the lateness of the one
+// that gave the phase.
+func (p *pacer) inStep(phase, t event.Nanos) bool {
+	d := t.Sub(phase) % p.period
+	return d <= p.tolerance() || d >= p.period-early
+}
+
+// early is how much earlier than its phase says a tick may seem to be served.
+const early = 10 * time.Millisecond
 
 // off is the distance of t from the nearest tick that is still to come, a whole
 // period where there is none. A tick that ran late does not put off the next.
