@@ -135,7 +135,7 @@ func (r *run) inputs(inputs []InputInfo) []model.Input {
 func (r *run) incident(c *rules.Case, v model.Incident, attempts *attemptTable) model.Incident {
 	i := c.Incident
 	v.Scope, v.Node, v.Trigger = i.Scope, i.Node, i.Trigger
-	v.Window = model.Window{First: model.At(i.First), Last: model.At(i.Last), Recovered: model.At(i.Recovered)}
+	v.Window = model.Window{First: model.At(i.Began()), Last: model.At(i.Last), Recovered: model.At(i.Recovered)}
 	for _, m := range i.Members {
 		s := subject(m)
 		v.Subjects = append(v.Subjects, s)
@@ -155,7 +155,7 @@ func (r *run) incident(c *rules.Case, v model.Incident, attempts *attemptTable) 
 		}
 	}
 	v.TimeBasis = basis.String()
-	v.Consequences = consequences(i)
+	v.Consequences = consequences(i, attempts)
 	v.Fingerprint = fingerprint(v.Cause.ID, i)
 	v.ID = incidentID(v, i)
 	for _, m := range i.Members {
@@ -194,7 +194,7 @@ func subject(m incident.Member) model.Subject {
 		s.TotalAttempts += int(max(a.Count, 1))
 	}
 	if n := len(m.Failed); n > 0 {
-		s.First, s.Last = model.At(m.Failed[0].End), model.At(m.Failed[n-1].End)
+		s.First, s.Last = model.At(m.Began()), model.At(m.Failed[n-1].End)
 		s.Target = m.Failed[n-1].Target
 	}
 	return s
@@ -229,41 +229,6 @@ func fingerprint(cause string, i *incident.Incident) string {
 	return hex.EncodeToString(h[:8])
 }
 
-// consequences lists what the failures led to: restarts and readiness changes
-// inside the window.
-func consequences(i *incident.Incident) []model.Consequence {
-	var out []model.Consequence
-	end := i.Last
-	if i.Recovered != 0 {
-		end = i.Recovered
-	}
-	for _, p := range i.Pods {
-		for _, run := range p.Runs {
-			if run.KilledBy != event.ProbeUnknown && run.KilledAt >= i.First && run.KilledAt <= end && len(run.KillRefs) > 0 {
-				out = append(out, model.Consequence{Kind: "restart", At: model.At(run.KilledAt), Ref: model.RefOf(run.KillRefs[0]),
-					Text: fmt.Sprintf("the kubelet restarted container %s of %s: its %s probe failed too often", run.Container, p.PodRef, run.KilledBy)})
-			}
-		}
-		for _, c := range p.Ready {
-			if c.Probe == event.Readiness && c.At >= i.First && c.At <= end {
-				kind := "not-ready"
-				if c.Status == "ready" {
-					kind = "ready"
-				}
-				out = append(out, model.Consequence{Kind: kind, At: model.At(c.At), Ref: model.RefOf(c.Ref),
-					Text: fmt.Sprintf("%s became %s", p.PodRef, c.Status)})
-			}
-		}
-	}
-	slices.SortStableFunc(out, func(a, b model.Consequence) int {
-		return cmp.Or(cmp.Compare(a.At.Nanos, b.At.Nanos), strings.Compare(a.Text, b.Text))
-	})
-	if len(out) > 64 {
-		out = out[:64]
-	}
-	return out
-}
-
 func (r *run) totals(res *model.Result, attempts *attemptTable) {
 	t := &res.Totals
 	t.ByCause = map[string]int{}
@@ -296,7 +261,7 @@ func (r *run) totals(res *model.Result, attempts *attemptTable) {
 	}
 	res.Checked.Grid = grid
 	c := &res.Checked
-	c.From, c.To = model.At(r.index.First), model.At(r.index.Last)
+	c.From, c.To = model.At(r.checkedFrom()), model.At(r.index.Last)
 	c.Nodes = []string{}
 	for _, n := range r.index.Nodes {
 		if n.Name != "" {
@@ -304,6 +269,33 @@ func (r *run) totals(res *model.Result, attempts *attemptTable) {
 		}
 	}
 	c.CouldNot = r.couldNot()
+}
+
+// checkedFrom is from when on the inputs could show a failing probe: the first
+// record of a kubelet's log or a capture, or the first attempt that an event tells
+// of. Objects and events of the node may be far older, of boots that left nothing
+// else.
+func (r *run) checkedFrom() event.Nanos {
+	var first event.Nanos
+	add := func(t event.Nanos) {
+		if t != 0 && (first == 0 || t < first) {
+			first = t
+		}
+	}
+	for _, s := range r.stream.Infos() {
+		if s.Capture == nil && s.Verbosity >= 0 && s.Counts["lines"] > 0 && !s.First.IsZero() {
+			add(r.resolver.Resolve(s.First, s.Node, s.ID).At)
+		}
+	}
+	for _, c := range r.captures.Captures {
+		add(c.First)
+	}
+	for _, w := range r.probes.Workers {
+		for _, a := range w.Attempts {
+			add(cmp.Or(a.Start, a.End))
+		}
+	}
+	return cmp.Or(first, r.index.First)
 }
 
 // couldNot says which questions the inputs leave open.

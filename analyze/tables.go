@@ -29,6 +29,14 @@ func (t *attemptTable) claim(a *probe.Attempt, incident string) {
 	}
 }
 
+// row is the row of an attempt; the zero row for one that is in no table.
+func (t *attemptTable) row(a *probe.Attempt) *model.Attempt {
+	if i, ok := t.at[a]; ok {
+		return &t.rows[i]
+	}
+	return &model.Attempt{}
+}
+
 func (r *run) attempts() *attemptTable {
 	t := &attemptTable{at: make(map[*probe.Attempt]int)}
 	for _, w := range r.probes.Workers {

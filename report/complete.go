@@ -50,6 +50,9 @@ func complete(res *model.Result) *model.Result {
 	})
 	r.Checked.Nodes = each(r.Checked.Nodes, nil)
 	r.Checked.CouldNot = each(r.Checked.CouldNot, nil)
+	if r.Checked.Grid == nil {
+		r.Checked.Grid = map[string]int{}
+	}
 	if r.Totals.ByCause == nil {
 		r.Totals.ByCause = map[string]int{}
 	}

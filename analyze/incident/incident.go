@@ -4,6 +4,8 @@
 package incident
 
 import (
+	"cmp"
+
 	"github.com/probe-forensics/probe-forensics/analyze/identity"
 	"github.com/probe-forensics/probe-forensics/analyze/probe"
 	"github.com/probe-forensics/probe-forensics/parsers/event"
@@ -18,8 +20,9 @@ type Incident struct {
 	// Members are the probes concerned with the attempts of the episode (failed and,
 	// between first and last, successful ones), by pod, container and type.
 	Members []Member
-	// First and Last bound the failures (for a state: the state). Recovered is the
-	// first success after, zero when none was seen.
+	// First and Last bound the failures, each when it was known (for a state: the
+	// state); Began is when the first one began. Recovered is the first success after,
+	// zero when none was seen.
 	First, Last, Recovered event.Nanos
 	// Signature tells alike failures apart: classes and targets.
 	Signature string
@@ -55,4 +58,27 @@ func (i *Incident) FailedAttempts() int {
 		}
 	}
 	return n
+}
+
+// Began is when the first failed attempt of the probe began.
+func (m *Member) Began() event.Nanos {
+	var at event.Nanos
+	for _, a := range m.Failed {
+		if t := cmp.Or(a.Start, a.End); at == 0 || t < at {
+			at = t
+		}
+	}
+	return at
+}
+
+// Began is when the incident began: with the start of its first failed attempt,
+// or with its state.
+func (i *Incident) Began() event.Nanos {
+	at := i.First
+	for j := range i.Members {
+		if t := i.Members[j].Began(); t != 0 {
+			at = min(at, t)
+		}
+	}
+	return at
 }

@@ -140,6 +140,10 @@ func (w *Worker) cross(said []saying, told bool) {
 	}
 	now := unknown
 	fails, goods := 0, 0
+	// chain is how many failures in a row are known since the container began: fewer
+	// than the threshold, and a bad result is what a new container begins with.
+	chain := 0
+	hear := func(c saying) { now = w.heard(c, w.Spec == nil || chain >= limit) }
 	var last *Attempt
 	run := 0
 	for _, a := range w.Attempts {
@@ -148,15 +152,15 @@ func (w *Worker) cross(said []saying, told bool) {
 		}
 		for ; run < len(w.Pod.Runs) && w.Pod.Runs[run].From <= a.Start; run++ {
 			if r := &w.Pod.Runs[run]; r.Container == w.Container && r.From != 0 {
-				now = w.initial(a.Start.Sub(r.From))
+				now, chain = w.initial(a.Start.Sub(r.From)), 0
 			}
 		}
 		for len(said) > 0 && said[0].At < a.End.Add(-sayEarly) {
-			now = w.heard(said[0])
+			hear(said[0])
 			said = said[1:]
 		}
 		if a.Outcome != event.OutcomeFailed {
-			fails = 0
+			fails, chain = 0, 0
 			goods++
 			if now == bad && goods >= enough {
 				a.Threshold = CrossedSuccess
@@ -172,6 +176,7 @@ func (w *Worker) cross(said []saying, told bool) {
 			fails = 0
 		}
 		fails++
+		chain++
 		if !told && w.Spec != nil && now != bad && fails >= limit {
 			a.Threshold = CrossedFailure
 			now = bad
@@ -179,7 +184,7 @@ func (w *Worker) cross(said []saying, told bool) {
 		last = a
 	}
 	for _, c := range said {
-		w.heard(c)
+		hear(c)
 	}
 }
 
@@ -200,8 +205,9 @@ func (w *Worker) initial(age time.Duration) state {
 	return unknown
 }
 
-// heard takes a word of the kubelet, and marks the attempt that made it say so.
-func (w *Worker) heard(c saying) state {
+// heard takes a word of the kubelet, and marks the attempt that made it say so:
+// for a bad result only one that decided it.
+func (w *Worker) heard(c saying, decided bool) state {
 	crossed, kind, now := CrossedSuccess, EffectReady, good
 	switch {
 	case isBad(c.Status):
@@ -212,9 +218,9 @@ func (w *Worker) heard(c saying) state {
 	case c.Status == "started":
 		kind = EffectStarted
 	}
-	if c.by != nil {
+	if c.by != nil && (now == good || decided) {
 		c.by.Threshold = crossed
-		c.by.Effects = append(c.by.Effects, Effect{Kind: kind, At: c.At, Ref: c.Ref, Text: fmt.Sprintf("the kubelet holds %s for %s", w.Pod.PodRef, c.Status)})
+		c.by.Effects = append(c.by.Effects, Effect{Kind: kind, At: c.At, Ref: c.Ref, Text: fmt.Sprintf("%s became %s", w.Pod.PodRef, c.Status)})
 	}
 	return now
 }
@@ -273,10 +279,20 @@ func (s *Set) toldByAPI(x *identity.Index) {
 	}
 	link := func(p *identity.Pod, at event.Nanos, e Effect) {
 		var best *Attempt
+		crossed := false
 		for _, w := range byPod[p] {
 			for _, a := range w.Attempts {
-				if a.Threshold == CrossedFailure && a.End <= at.Add(time.Second) && at.Sub(a.End) <= apiGap && (best == nil || a.End > best.End) {
-					best = a
+				if a.End > at.Add(time.Second) || !a.counted() || a.Outcome != event.OutcomeFailed {
+					continue
+				}
+				// A kubelet that was started anew holds its pods for not ready until a probe
+				// succeeds: then a single failure is enough.
+				c := a.Threshold == CrossedFailure && at.Sub(a.End) <= apiGap
+				if near := at.Sub(a.End) <= time.Second && w.settled(a.Start); !c && !near {
+					continue
+				}
+				if best == nil || c && !crossed || c == crossed && a.End > best.End {
+					best, crossed = a, c
 				}
 			}
 		}
@@ -289,7 +305,7 @@ func (s *Set) toldByAPI(x *identity.Index) {
 			if c.Status != "False" || c.Since == 0 {
 				continue
 			}
-			text := "the API has the pod's condition Ready as False"
+			text := fmt.Sprintf("the API has the condition Ready of %s as False", p.PodRef)
 			if c.Reason != "" {
 				text += " (" + c.Reason + ")"
 			}
@@ -302,6 +318,13 @@ func (s *Set) toldByAPI(x *identity.Index) {
 			slices.SortStableFunc(a.Effects, func(b, c Effect) int { return cmp.Or(cmp.Compare(b.At, c.At), b.Ref.Compare(c.Ref)) })
 		}
 	}
+}
+
+// settled reports whether the container had run for long enough at t for the pod to
+// have been ready before.
+func (w *Worker) settled(t event.Nanos) bool {
+	r := w.Pod.RunAt(w.Container, t)
+	return r != nil && w.initial(t.Sub(r.From)) == unknown
 }
 
 // endpoints links Endpoints and EndpointSlices that list a pod as not ready and
@@ -329,7 +352,7 @@ func (s *Set) endpoints(x *identity.Index, link func(*identity.Pod, event.Nanos,
 			}
 			for _, p := range x.ByName(o.Namespace, f.Value) {
 				link(p, changed, Effect{Kind: EffectEndpoint, At: changed, Ref: o.Ref,
-					Text: fmt.Sprintf("%s %s/%s lists the pod as not ready", o.ObjectKind, o.Namespace, o.Name)})
+					Text: fmt.Sprintf("%s %s/%s lists %s as not ready", o.ObjectKind, o.Namespace, o.Name, p.Name)})
 			}
 		}
 	}

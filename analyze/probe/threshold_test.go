@@ -124,3 +124,14 @@ func TestCrossedSuccess(t *testing.T) {
 	assert.Equal(t, []int{2}, crossings(w, CrossedFailure))
 	assert.Equal(t, []int{4}, crossings(w, CrossedSuccess))
 }
+
+// A new container begins as not ready: the kubelet says so with its first attempt,
+// which decided nothing.
+func TestInitialResultIsNoCrossing(t *testing.T) {
+	s := newScene().pod(0, readiness(5*time.Second))
+	s.failing(event.Readiness, 1, 1)
+	s.says(event.Readiness, "not ready", t0.Add(sec(1)+300*time.Microsecond))
+	s.failing(event.Readiness, 6, 4)
+	w := s.grown().worker(0, event.Readiness)
+	assert.Empty(t, crossings(w, CrossedFailure))
+}

@@ -153,8 +153,18 @@ func (m *mapper) attempts() []attemptRow {
 			Scheme: a.Target.Scheme, Address: text(a.Target.Host), Port: int32(a.Target.Port), Path: text(a.Target.Path),
 			ARPMs: known(a.ARPMs), ConnectMs: known(a.ConnectMs), FirstByteMs: known(a.FirstByteMs),
 			Count: max(a.Count, 1), FlowID: a.FlowID, JoinReason: a.JoinReason, JoinConfidence: a.JoinConfidence,
-			Threshold: a.Threshold, Refs: m.refs(a.Refs), FlowRefs: m.refs(a.FlowRefs),
+			Threshold: a.Threshold, Effects: m.effects(a.Effects), SinceMicros: micros(a.Since), SinceNanos: int64(a.Since),
+			Refs: m.refs(a.Refs), FlowRefs: m.refs(a.FlowRefs),
 		})
+	}
+	return out
+}
+
+// effects names what crossing a threshold led to and where that stands.
+func (m *mapper) effects(list []model.Consequence) []string {
+	out := make([]string, 0, len(list))
+	for _, c := range list {
+		out = append(out, c.Kind+" "+m.ref(c.Ref.Event()))
 	}
 	return out
 }

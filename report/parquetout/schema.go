@@ -102,6 +102,9 @@ type attemptRow struct {
 	JoinReason     string   `parquet:"join_reason,optional,dict"`
 	JoinConfidence float64  `parquet:"join_confidence"`
 	Threshold      string   `parquet:"threshold,optional,dict"`
+	Effects        []string `parquet:"effects,list"` // "restart kubelet.log:48211"
+	SinceMicros    int64    `parquet:"since_ts,optional,timestamp(microsecond)"`
+	SinceNanos     int64    `parquet:"since_ts_ns,optional"`
 	Refs           []string `parquet:"refs,list"`
 	FlowRefs       []string `parquet:"flow_refs,list"`
 }
@@ -177,6 +180,7 @@ type flowRow struct {
 	Tunnel        string   `parquet:"tunnel,optional,dict"`
 	VLAN          int32    `parquet:"vlan,optional"`
 	Evicted       bool     `parquet:"evicted"`
+	Unjoined      string   `parquet:"unjoined_reason,optional,dict"`
 	place
 }
 

@@ -61,7 +61,7 @@ func (m *mapper) flows() iter.Seq2[flowRow, error] {
 			Copies: int32(f.Copies), ClientMAC: f.ClientMAC.String(), SYNDstMAC: f.SYNDstMAC.String(), AnswerMAC: f.AnswerMAC.String(),
 			SYNIfs: texts(f.SYNInterfaces), AnswerIfs: texts(f.AnswerInterfaces),
 			App: f.App, Method: text(f.Method), Path: text(f.Path), UserAgent: text(f.UserAgent), Status: int32(f.Status),
-			GRPCStatus: text(f.GRPCStatus), TLSAlert: text(f.TLSAlert), Tunnel: f.Tunnel, VLAN: int32(f.VLAN), Evicted: f.Evicted,
+			GRPCStatus: text(f.GRPCStatus), TLSAlert: text(f.TLSAlert), Tunnel: f.Tunnel, VLAN: int32(f.VLAN), Evicted: f.Evicted, Unjoined: row.Unjoined,
 			place: m.place(row.Ref),
 		}
 		r.SrcAddress, r.SrcPort, r.DstAddress, r.DstPort = r.ClientAddress, r.ClientPort, r.ServerAddress, r.ServerPort

@@ -79,6 +79,7 @@ func (r *redactor) attempt(a model.Attempt) model.Attempt {
 	a.Namespace, a.Pod, a.UID = r.name(kindNamespace, a.Namespace), r.name(kindPod, a.Pod), r.uid(a.UID)
 	a.Node, a.Container = r.name(kindNode, a.Node), r.name(kindContainer, a.Container)
 	a.Output, a.JoinReason = r.text(a.Output), r.text(a.JoinReason)
+	a.Effects = each(a.Effects, func(c *model.Consequence) { c.Text = r.text(c.Text) })
 	r.target(&a.Target)
 	return a
 }
