@@ -162,7 +162,7 @@ func (m *mapper) attempts() []attemptRow {
 
 // effects names what crossing a threshold led to and where that stands.
 func (m *mapper) effects(list []model.Consequence) []string {
-	out := make([]string, 0, len(list))
+	var out []string
 	for _, c := range list {
 		out = append(out, c.Kind+" "+m.ref(c.Ref.Event()))
 	}
