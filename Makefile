@@ -10,7 +10,7 @@ LDFLAGS     := -s -w -X github.com/probe-forensics/probe-forensics/cmd/internal/
 
 export CGO_ENABLED = 0
 
-.PHONY: help build demo test lint law generate fuzz mutation bench bench-quick bench-go release-snapshot clean FORCE
+.PHONY: help build demo test lint law generate fuzz eval mutation bench bench-quick bench-go release-snapshot clean FORCE
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -36,9 +36,15 @@ law: ## check which package imports which
 generate: ## rewrite what is generated from the code
 	$(GO) test ./cmd/internal/cli -run 'TestManualPage|TestReadme|TestCausePages|TestFormatsPage' -update
 	$(GO) test ./report ./report/term -update
+	$(GO) test ./cmd/internal/rulecases -run TestEvaluation -update
 
 fuzz: ## run every fuzz target for FUZZTIME (30s)
 	.ci/fuzz $(FUZZTIME)
+
+RECORDINGS ?= ../shared/corpus/lab
+eval: ## count right verdicts on recordings (../shared) and cases, print it and write docs/evaluation.md
+	$(GO) test ./cmd/internal/rulecases -run TestEvaluation -count 1 $(if $(wildcard $(RECORDINGS)/EXPECT.json),-recordings $(abspath $(RECORDINGS)),-update)
+	@cat docs/evaluation.md
 
 mutation: ## damage all recordings (../shared), check, and write docs/reliability.md
 	$(GO) test ./cmd/internal/mutation -rounds 6 -update -timeout 30m -v

@@ -27,7 +27,7 @@ func writeCauseIndex(w io.Writer) error {
 	s := &scriptWriter{w: w}
 	s.line("# Causes\n\nWhat `probe-forensics` can name as the cause of failed probes: one page a cause, the same text as")
 	s.line("`probe-forensics explain ID`. Tier 1 causes are the frequent ones. How sure a verdict can be depends on the inputs:")
-	s.line("every page says with which ones.")
+	s.line("every page says with which ones. [evaluation.md](../evaluation.md) tells how often verdicts were right.")
 	var ofFamily = map[rules.Family][]*rules.Rule{}
 	var order []rules.Family
 	for _, r := range rules.Rules() {
