@@ -46,12 +46,13 @@ type run struct {
 	cluster  string
 	lines    int64
 	packetsN int64
+	census   *capture.Census // of large captures, until they are read
 }
 
-// each iterates over the events and stops when the context ends.
-func (r *run) each(ctx context.Context, f func(*event.Event)) error {
+// each iterates over events and stops when the context ends.
+func (r *run) each(ctx context.Context, what reading, f func(*event.Event)) error {
 	n := 0
-	for e, err := range r.stream.Events() {
+	for e, err := range r.events(what) {
 		if err != nil {
 			return fmt.Errorf("read the events of the case: %w", err)
 		}
@@ -66,7 +67,9 @@ func (r *run) each(ctx context.Context, f func(*event.Event)) error {
 // identities builds pods first, then the attempts that name them.
 func (r *run) identities(ctx context.Context) error {
 	b := identity.NewBuilder()
-	if err := r.each(ctx, func(e *event.Event) {
+	r.takeCensus()
+	if err := r.each(ctx, reading{of: everything}, func(e *event.Event) {
+		r.count(e)
 		e = r.onNodeClock(e)
 		b.Add(e, r.at(e).At)
 		if o, ok := e.Payload.(*event.ObjectSeen); ok && o.ObjectKind == "Namespace" && o.Name == "kube-system" && o.UID != "" {
@@ -77,7 +80,7 @@ func (r *run) identities(ctx context.Context) error {
 	}
 	r.index = b.Build(r.resolver.CollectedAt())
 	p := probe.NewBuilder(r.index)
-	if err := r.each(ctx, func(e *event.Event) {
+	if err := r.each(ctx, reading{of: noCaptures}, func(e *event.Event) {
 		switch e.Payload.Kind() {
 		case event.KindProbeResult, event.KindProbeState, event.KindProbeTarget, event.KindPodSync:
 			p.Add(e, r.at(e))
@@ -106,12 +109,7 @@ func (r *run) packets(ctx context.Context) error {
 	}
 	b := capture.NewBuilder(r.index, r.stream.Infos(), r.opts.CapturePoints,
 		func(s *event.StreamInfo) time.Duration { return shifts[s.ID] }, want)
-	if err := r.each(ctx, func(e *event.Event) {
-		switch e.Payload.Kind() {
-		case event.KindFlow, event.KindARP, event.KindEgress:
-			b.Add(e)
-		}
-	}); err != nil {
+	if err := r.addPackets(ctx, b); err != nil {
 		return err
 	}
 	r.captures = b.Build()

@@ -15,7 +15,7 @@ func (r *run) clocks(ctx context.Context) error {
 	r.resolver = clock.New(r.stream.Infos(), clock.Hints{Zones: r.opts.Zones, BaseYear: r.opts.BaseYear, Date: r.opts.Date})
 	c := clock.NewComparer()
 	nodes := make(map[string]string)
-	if err := r.each(ctx, func(e *event.Event) {
+	if err := r.each(ctx, reading{of: noPackets}, func(e *event.Event) {
 		r.resolver.Observe(e)
 		c.Observe(e)
 		noteNode(nodes, e)

@@ -326,6 +326,13 @@ func (r *run) couldNot() []string {
 	if bygone > 0 {
 		out = append(out, fmt.Sprintf("%d failed attempts of earlier pods of the same names are known from events only and were not judged", bygone))
 	}
+	counted := int64(0)
+	for _, x := range r.captures.Stretches {
+		counted += x.Count
+	}
+	if counted > 0 {
+		out = append(out, fmt.Sprintf("%d successful connections far from any failure were counted in groups; the flows table holds each of them", counted))
+	}
 	if !packets {
 		out = append(out, "no packet capture: successful attempts and everything below HTTP could not be checked")
 	}

@@ -229,7 +229,7 @@ func (r *run) tables(attempts *attemptTable) model.Tables {
 		Attempts: attempts.rows,
 		Flows: func() iter.Seq2[*model.FlowRow, error] {
 			return func(yield func(*model.FlowRow, error) bool) {
-				for e, err := range r.stream.Events() {
+				for e, err := range r.events(reading{of: captures, keeps: true}) {
 					if err != nil {
 						yield(nil, err)
 						return
@@ -257,7 +257,7 @@ func (r *run) tables(attempts *attemptTable) model.Tables {
 		},
 		ARP: func() iter.Seq2[*model.ARPRow, error] {
 			return func(yield func(*model.ARPRow, error) bool) {
-				for e, err := range r.stream.Events() {
+				for e, err := range r.events(reading{of: captures}) {
 					if err != nil {
 						yield(nil, err)
 						return
@@ -276,7 +276,7 @@ func (r *run) tables(attempts *attemptTable) model.Tables {
 		},
 		Events: func() iter.Seq2[*model.EventRow, error] {
 			return func(yield func(*model.EventRow, error) bool) {
-				for e, err := range r.stream.Events() {
+				for e, err := range r.events(reading{of: noPackets, keeps: true}) {
 					if err != nil {
 						yield(nil, err)
 						return

@@ -33,7 +33,7 @@ import (
 
 // DefaultMemoryLimit is how many bytes of encoded events are kept in memory
 // before they go to a temporary file.
-const DefaultMemoryLimit = 64 << 20
+const DefaultMemoryLimit = 4 << 20
 
 // Options of Open. The zero value is ready to use. No option changes the
 // result, except for the limits, which are reported where they are met.
@@ -163,9 +163,23 @@ func (c *Case) Spilled() int64 { return c.store.Spilled() }
 // event whose record names no node has the node of its stream, where that is
 // known; one that names a host has the name of that host's node.
 func (c *Case) Events() iter.Seq2[*event.Event, error] {
+	return c.EventsOf(func(*event.StreamInfo) bool { return true }, false)
+}
+
+// EventsOf is Events for some streams only: the others are not decoded. A
+// reader that borrows gets the same events, but may use an *event.Flow until the
+// next step only.
+func (c *Case) EventsOf(want func(*event.StreamInfo) bool, borrow bool) iter.Seq2[*event.Event, error] {
 	return func(yield func(*event.Event, error) bool) {
 		for _, st := range c.streams {
-			for e, err := range st.log.All() {
+			if !want(st.info) {
+				continue
+			}
+			events := st.log.All()
+			if borrow {
+				events = st.log.Borrow()
+			}
+			for e, err := range events {
 				if err != nil {
 					yield(nil, fmt.Errorf("%s: %w", st.info.Path, err))
 					return

@@ -26,6 +26,7 @@ type Builder struct {
 	conns  map[connKey][]*Conn
 	// Skipped counts flows that were left out because nothing asks for them.
 	Skipped int64
+	thin    *thinner // nil to keep everything
 }
 
 type connKey struct {
@@ -69,11 +70,25 @@ func (b *Builder) Add(e *event.Event) {
 			b.Skipped++
 			return
 		}
+		if b.thin != nil {
+			b.offer(c, p.Shift(d), e.Ref)
+			return
+		}
 		b.flow(c, p.Shift(d), e.Ref)
+	case *event.ARP, *event.Egress:
+		if b.thin == nil {
+			b.neighbour(c, e)
+		}
+	}
+}
+
+func (b *Builder) neighbour(c *Capture, e *event.Event) {
+	at := e.Time.At.Add(b.shift(c.Info))
+	switch p := e.Payload.(type) {
 	case *event.ARP:
-		b.set.ARP = append(b.set.ARP, ARPSeen{At: e.Time.At.Add(d), Capture: c, ARP: p, Ref: e.Ref})
+		b.set.ARP = append(b.set.ARP, ARPSeen{At: at, Capture: c, ARP: p, Ref: e.Ref})
 	case *event.Egress:
-		b.set.Egress = append(b.set.Egress, EgressSeen{At: e.Time.At.Add(d), Capture: c, Egress: p, Ref: e.Ref})
+		b.set.Egress = append(b.set.Egress, EgressSeen{At: at, Capture: c, Egress: p, Ref: e.Ref})
 	}
 }
 
@@ -103,6 +118,8 @@ func (b *Builder) flow(c *Capture, f *event.Flow, ref event.Ref) {
 // Build sorts everything and finds for each connection its best sightings and
 // its pod.
 func (b *Builder) Build() *Set {
+	b.endThinning()
+	b.conns = nil // the set outlives it
 	s := &b.set
 	s.index = b.x
 	for _, c := range s.Conns {

@@ -91,6 +91,9 @@ type Set struct {
 	Conns    []*Conn // by first SYN
 	ARP      []ARPSeen
 	Egress   []EgressSeen
+	// Stretches stand for connections that were counted and not kept, see
+	// Builder.Thin; empty unless that was asked for.
+	Stretches []*Stretch
 
 	byServer map[netip.AddrPort][]*Conn
 	index    *identity.Index

@@ -8,6 +8,8 @@ import (
 
 	"github.com/probe-forensics/probe-forensics/analyze/capture"
 	"github.com/probe-forensics/probe-forensics/analyze/identity"
+	"github.com/probe-forensics/probe-forensics/analyze/model"
+	"github.com/probe-forensics/probe-forensics/parsers/event"
 )
 
 // Bounds of the prober's fingerprint: a client that opens a connection to one
@@ -28,6 +30,11 @@ func (s *Set) captureOnly(caps *capture.Set) {
 	type pair struct {
 		client netip.Addr
 		server netip.AddrPort
+	}
+	counted := make(map[pair][]*capture.Stretch)
+	for _, x := range caps.Stretches {
+		k := pair{x.Client, x.Server}
+		counted[k] = append(counted[k], x)
 	}
 	by := make(map[pair][]*capture.Conn)
 	var order []pair
@@ -57,11 +64,21 @@ func (s *Set) captureOnly(caps *capture.Set) {
 				delete(s.StrayWhy, c)
 			}
 		}
+		for _, x := range counted[k] {
+			w.Attempts = append(w.Attempts, uneventful(w, x))
+		}
 		w.sort()
 		s.Workers = append(s.Workers, w)
 		s.Probers[k.client] = true
 	}
 	s.Strays = slices.DeleteFunc(s.Strays, func(c *capture.Conn) bool { return taken[c] })
+}
+
+// uneventful is the attempt that stands for successes that were counted.
+func uneventful(w *Worker, x *capture.Stretch) *Attempt {
+	return &Attempt{Worker: w, Outcome: event.OutcomeSucceeded, Source: "packets", Start: x.First, End: x.End, Addr: x.Server, Count: x.Count,
+		Refs: []event.Ref{x.Ref}, JoinReason: "packets only", JoinScore: 0.8, Phases: Phases{-1, -1, -1},
+		Target: model.Target{Scheme: w.scheme(), Host: x.Server.Addr().String(), Port: int(x.Server.Port()), Path: w.Path}}
 }
 
 // pace returns the usual distance of the connections' starts when they keep one.

@@ -28,7 +28,7 @@ func (c *coder) event(e *event.Event) {
 	}
 	unsigned(c, &k)
 	if c.dec {
-		e.Payload = newPayload(k)
+		e.Payload = c.newPayload(k)
 		if e.Payload == nil {
 			c.fail(fmt.Errorf("unknown kind of event %d", k))
 		}
@@ -36,6 +36,15 @@ func (c *coder) event(e *event.Event) {
 	if c.err == nil {
 		c.payload(e.Payload)
 	}
+}
+
+// newPayload is newPayload, but for a reader that keeps no connection.
+func (c *coder) newPayload(k event.Kind) event.Payload {
+	if k != event.KindFlow || !c.borrow {
+		return newPayload(k)
+	}
+	c.lent = event.Flow{}
+	return &c.lent
 }
 
 func newPayload(k event.Kind) event.Payload {

@@ -27,6 +27,9 @@ type coder struct {
 	base event.Nanos
 	ids  map[string]uint64
 	strs []string
+
+	borrow bool // decode every connection into lent
+	lent   event.Flow
 }
 
 // maxInterned bounds the strings that are worth a place in the table.

@@ -75,10 +75,11 @@ func (s *Store) open() error {
 	if os.Remove(s.name) == nil {
 		s.name = ""
 	}
-	if s.enc, err = zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1)); err != nil {
+	if s.enc, err = zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1),
+		zstd.WithWindowSize(2*chunkSize), zstd.WithLowerEncoderMem(true)); err != nil {
 		return err
 	}
-	s.dec, err = zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(1<<30))
+	s.dec, err = zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(1<<30), zstd.WithDecoderLowmem(true))
 	return err
 }
 
@@ -199,11 +200,17 @@ var encoders = sync.Pool{New: func() any {
 
 // All yields the events. The pointed-to event is valid until the next step, its
 // payload for as long as it is held.
-func (l *Log) All() iter.Seq2[*event.Event, error] {
+func (l *Log) All() iter.Seq2[*event.Event, error] { return l.read(false) }
+
+// Borrow is All for a reader that keeps no connection: an *event.Flow is valid
+// until the next step only.
+func (l *Log) Borrow() iter.Seq2[*event.Event, error] { return l.read(true) }
+
+func (l *Log) read(borrow bool) iter.Seq2[*event.Event, error] {
 	return func(yield func(*event.Event, error) bool) {
 		var buf []byte
 		var e event.Event
-		dec := coder{dec: true}
+		dec := coder{dec: true, borrow: borrow}
 		for _, c := range l.chunks {
 			b, err := l.store.load(c, buf)
 			if err != nil {

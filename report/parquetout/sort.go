@@ -14,7 +14,7 @@ import (
 
 // runRows is how many rows are sorted in memory at a time. Larger tables are
 // sorted in runs that lie in temporary files until they are merged.
-const runRows = 1 << 16
+const runRows = 1 << 13
 
 // sortRows yields rows in the order of compare, in memory that does not grow
 // with their number: at most limit rows at a time. Rows that compare equal keep
@@ -41,7 +41,7 @@ type sorter[R any] struct {
 	codec   *codec[R]
 	compare func(a, b *R) int
 	limit   int
-	rows    []R
+	rows    []*R
 	runs    []*os.File
 }
 
@@ -51,12 +51,14 @@ func (s *sorter[R]) add(r R) error {
 			return fmt.Errorf("sort rows in a temporary file: %w", err)
 		}
 	}
-	s.rows = append(s.rows, r)
+	s.rows = append(s.rows, &r)
 	return nil
 }
 
 func (s *sorter[R]) sort() {
-	slices.SortStableFunc(s.rows, func(a, b R) int { return s.compare(&a, &b) })
+	if !slices.IsSortedFunc(s.rows, s.compare) { // often they are
+		slices.SortStableFunc(s.rows, s.compare)
+	}
 }
 
 // spill writes the rows in memory as a sorted run. The file has no name by then,
@@ -74,7 +76,7 @@ func (s *sorter[R]) spill() error {
 	w := bufio.NewWriterSize(f, 1<<16)
 	var buf []byte
 	for i := range s.rows {
-		buf = s.codec.append(buf[:0], &s.rows[i])
+		buf = s.codec.append(buf[:0], s.rows[i])
 		if _, err := w.Write(buf); err != nil {
 			return err
 		}
@@ -99,7 +101,7 @@ func (s *sorter[R]) merge(yield func(R, error) bool) {
 	s.sort()
 	if len(s.runs) == 0 {
 		for _, r := range s.rows {
-			if !yield(r, nil) {
+			if !yield(*r, nil) {
 				return
 			}
 		}
@@ -117,7 +119,7 @@ func (s *sorter[R]) merge(yield func(R, error) bool) {
 		}
 		r := rest[0]
 		rest = rest[1:]
-		return r, nil
+		return *r, nil
 	}})
 	for h.err == nil && len(h.list) > 0 {
 		if !yield(h.list[0].row, nil) {

@@ -10,7 +10,6 @@ import (
 	"path"
 
 	"github.com/parquet-go/parquet-go"
-	"github.com/parquet-go/parquet-go/compress/zstd"
 
 	"github.com/probe-forensics/probe-forensics/parsers/event"
 )
@@ -21,10 +20,6 @@ const (
 	batchRows    = 1024
 	rowGroupRows = 122_880
 )
-
-// compression is shared by all files: an encoder's tables cost more to make than
-// a small table does to write.
-var compression = &zstd.Codec{Level: zstd.SpeedDefault, Concurrency: 1}
 
 // NoDate is the partition of rows without a time.
 const NoDate = "unknown"

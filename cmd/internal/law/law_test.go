@@ -66,7 +66,7 @@ var thirdParty = map[string][]string{
 	"github.com/muesli/termenv":             {"report/term"},
 	"github.com/charmbracelet/x/ansi":       {"report/term"},
 	"github.com/google/gopacket":            {"parsers/pcap", "fixtures/"},
-	"github.com/klauspost/compress":         {"parsers/source", "parsers/logs", "parsers/spill", "fixtures/", "cmd/"},
+	"github.com/klauspost/compress":         {"parsers/source", "parsers/logs", "parsers/spill", "report/parquetout", "fixtures/", "cmd/"},
 	"github.com/parquet-go/parquet-go":      {"report/parquetout", "cmd/"},
 	"github.com/pierrec/lz4/v4":             {"parsers/source", "parsers/logs"},
 	"github.com/ulikunitz/xz":               {"parsers/source", "parsers/logs", "fixtures/"},
