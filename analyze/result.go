@@ -13,7 +13,6 @@ import (
 	"github.com/probe-forensics/probe-forensics/analyze/identity"
 	"github.com/probe-forensics/probe-forensics/analyze/incident"
 	"github.com/probe-forensics/probe-forensics/analyze/model"
-	"github.com/probe-forensics/probe-forensics/analyze/probe"
 	"github.com/probe-forensics/probe-forensics/analyze/rules"
 	"github.com/probe-forensics/probe-forensics/parsers/event"
 )
@@ -387,14 +386,4 @@ func glob(patterns []string, s string) bool {
 		ok, err := path.Match(p, s)
 		return ok || err == nil && p == s
 	})
-}
-
-func (r *run) probesOf(p *identity.Pod) []*probe.Worker {
-	var out []*probe.Worker
-	for _, w := range r.probes.Workers {
-		if w.Pod == p {
-			out = append(out, w)
-		}
-	}
-	return out
 }

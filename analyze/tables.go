@@ -103,7 +103,7 @@ func (r *run) pod(p *identity.Pod) model.Pod {
 		}
 		m.Containers = append(m.Containers, k)
 	}
-	for _, w := range r.probesOf(p) {
+	for _, w := range r.probes.OfPod(p) {
 		m.Probes = append(m.Probes, probeOf(w))
 	}
 	var cidrs []netip.Prefix

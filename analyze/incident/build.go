@@ -51,14 +51,12 @@ func Bygone(p *identity.Pod, s *probe.Set) bool {
 	if !p.Snapshot.IsZero() || len(p.Steps)+len(p.SandboxSteps)+len(p.Ready) > 0 {
 		return false
 	}
-	later := false
-	for _, w := range s.Workers {
-		if w.Pod == p && slices.ContainsFunc(w.Attempts, func(a *probe.Attempt) bool { return a.Source != "event" }) {
+	for _, w := range s.OfPod(p) {
+		if slices.ContainsFunc(w.Attempts, func(a *probe.Attempt) bool { return a.Source != "event" }) {
 			return false
 		}
-		later = later || w.Pod != p && w.Pod.Namespace == p.Namespace && w.Pod.Name == p.Name && w.Pod.First > p.First
 	}
-	return later
+	return slices.ContainsFunc(s.Namesakes(p), func(o *identity.Pod) bool { return o.First > p.First && len(s.OfPod(o)) > 0 })
 }
 
 // episode is a run of failures of one worker.
@@ -215,8 +213,12 @@ func fill(inc *Incident) {
 	for i := range inc.Members {
 		m := &inc.Members[i]
 		m.Attempts = m.Attempts[:0]
+		failed := make(map[*probe.Attempt]bool, len(m.Failed))
+		for _, a := range m.Failed {
+			failed[a] = true
+		}
 		for _, a := range m.Worker.Attempts {
-			if a.End >= inc.First && a.End <= inc.Last || slices.Contains(m.Failed, a) {
+			if a.End >= inc.First && a.End <= inc.Last || failed[a] {
 				m.Attempts = append(m.Attempts, a)
 			}
 		}
@@ -276,6 +278,9 @@ func NodeCandidates(s *probe.Set, incs []*Incident) []*Incident {
 		group := []*Incident{a}
 		pods := map[*identity.Pod]bool{a.Pods[0]: true}
 		for _, b := range incs[i+1:] {
+			if b.First.Sub(a.First) > nodeWindow {
+				break // by first failure
+			}
 			if used[b] || b.Node != a.Node || b.Trigger != a.Trigger || b.Signature != a.Signature {
 				continue
 			}

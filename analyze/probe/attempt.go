@@ -149,8 +149,36 @@ type Set struct {
 	// matched exactly and were matched nearest first.
 	Greedy int
 
+	byPod  map[*identity.Pod][]*Worker // kept by OfPod, of as many workers as listed
+	listed int
+
 	index    *identity.Index
 	logs     map[string]*span
 	verbose  map[string][]span             // by node: where the log tells successes
 	restarts map[string][]identity.Restart // by node, in time order
+}
+
+// OfPod returns the workers of a pod, in the order of Workers.
+func (s *Set) OfPod(p *identity.Pod) []*Worker {
+	if s.byPod == nil || s.listed != len(s.Workers) {
+		s.byPod, s.listed = make(map[*identity.Pod][]*Worker), len(s.Workers)
+		for _, w := range s.Workers {
+			s.byPod[w.Pod] = append(s.byPod[w.Pod], w)
+		}
+	}
+	return s.byPod[p]
+}
+
+// Namesakes returns the other pods of the pod's name.
+func (s *Set) Namesakes(p *identity.Pod) []*identity.Pod {
+	var out []*identity.Pod
+	if s.index == nil {
+		return nil
+	}
+	for _, o := range s.index.ByName(p.Namespace, p.Name) {
+		if o != p {
+			out = append(out, o)
+		}
+	}
+	return out
 }

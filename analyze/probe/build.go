@@ -302,27 +302,46 @@ func (b *Builder) attachTargets() {
 		return
 	}
 	slices.SortStableFunc(b.targets, func(x, y target) int { return cmp.Or(cmp.Compare(x.at, y.at), x.ref.Compare(y.ref)) })
+	at := make(map[netip.AddrPort][]target)
+	for _, t := range b.targets {
+		if ip, err := netip.ParseAddr(strings.Trim(t.Host, "[]")); err == nil {
+			k := netip.AddrPortFrom(ip.Unmap(), uint16(t.Port))
+			at[k] = append(at[k], t)
+		}
+	}
 	for _, a := range b.results {
 		if a.Addr.IsValid() || a.Worker.Handler == "exec" {
 			continue
 		}
-		for i := len(b.targets) - 1; i >= 0; i-- {
-			t := b.targets[i]
-			if t.at > a.End || t.Port != a.Worker.Port || t.Path != "" && t.Path != a.Worker.Path {
-				continue
+		var best target
+		for i := range a.Worker.Pod.Intervals {
+			k := netip.AddrPortFrom(a.Worker.Pod.Intervals[i].IP, uint16(a.Worker.Port))
+			if t := lastTarget(at[k], a); t.at > best.at || t.at == best.at && t.at != 0 && best.ref.Compare(t.ref) < 0 {
+				best = t
+				a.Addr = k
 			}
-			if a.End.Sub(t.at) > max(a.Worker.Timeout, time.Second)+time.Second {
-				break
-			}
-			ip, err := netip.ParseAddr(strings.Trim(t.Host, "[]"))
-			if err != nil || !slices.Contains(b.x.PodsWith(ip), a.Worker.Pod) {
-				continue
-			}
-			a.Addr = netip.AddrPortFrom(ip.Unmap(), uint16(t.Port))
-			a.Start, a.StartInferred = t.at, false
-			break
+		}
+		if best.at != 0 {
+			a.Start, a.StartInferred = best.at, false
 		}
 	}
+}
+
+// lastTarget is the last of the targets, in time order, that the attempt may have
+// gone to; the zero target for none.
+func lastTarget(ts []target, a *Attempt) target {
+	i, _ := slices.BinarySearchFunc(ts, a.End, func(t target, end event.Nanos) int {
+		if t.at <= end {
+			return -1
+		}
+		return 1
+	})
+	for i--; i >= 0 && a.End.Sub(ts[i].at) <= max(a.Worker.Timeout, time.Second)+time.Second; i-- {
+		if ts[i].Path == "" || ts[i].Path == a.Worker.Path {
+			return ts[i]
+		}
+	}
+	return target{}
 }
 
 // tellsSuccess returns the spans in which a node's log tells successes: in the life

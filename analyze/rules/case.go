@@ -1,6 +1,8 @@
 package rules
 
 import (
+	"net/netip"
+
 	"github.com/probe-forensics/probe-forensics/analyze/capture"
 	"github.com/probe-forensics/probe-forensics/analyze/identity"
 	"github.com/probe-forensics/probe-forensics/analyze/incident"
@@ -24,4 +26,8 @@ type Case struct {
 	// ClockUncertain is set when the offset between capture and log is not settled:
 	// joins are then capped.
 	ClockUncertain bool
+
+	failed  []*probe.Attempt                   // kept by Failed
+	targets []netip.AddrPort                   // kept by servers
+	byPod   map[*identity.Pod][]*probe.Attempt // kept by failedOf
 }

@@ -166,13 +166,18 @@ func (c *Case) HasNodeCapture() bool {
 
 // servers are the addresses the failed attempts went to, in order of use.
 func (c *Case) servers() []netip.AddrPort {
-	var out []netip.AddrPort
+	if c.targets != nil {
+		return c.targets
+	}
+	seen := make(map[netip.AddrPort]bool)
 	for _, a := range c.Failed() {
-		if s := a.Server(); s.IsValid() && !slices.Contains(out, s) {
-			out = append(out, s)
+		if s := a.Server(); s.IsValid() && !seen[s] {
+			seen[s] = true
+			c.targets = append(c.targets, s)
 		}
 	}
-	return out
+	c.targets = slices.Clip(c.targets)
+	return c.targets
 }
 
 // ARPUnanswered returns the broadcast requests for the probed IPs around the

@@ -33,14 +33,30 @@ func (c *Case) Subject() string {
 	return "the target"
 }
 
-// Failed returns the failed attempts of all members, by end.
+// Failed returns the failed attempts of all members, by end. The list is made
+// once, for every rule asks for it: it must not be changed.
 func (c *Case) Failed() []*probe.Attempt {
+	if c.failed != nil {
+		return c.failed
+	}
 	var out []*probe.Attempt
 	for _, m := range c.Members {
 		out = append(out, m.Failed...)
 	}
 	slices.SortStableFunc(out, func(a, b *probe.Attempt) int { return int(max(-1, min(1, a.End-b.End))) })
-	return out
+	c.failed = slices.Clip(out)
+	return c.failed
+}
+
+// failedOf returns the failed attempts of a pod, by end.
+func (c *Case) failedOf(p *identity.Pod) []*probe.Attempt {
+	if c.byPod == nil {
+		c.byPod = make(map[*identity.Pod][]*probe.Attempt)
+		for _, a := range c.Failed() {
+			c.byPod[a.Worker.Pod] = append(c.byPod[a.Worker.Pod], a)
+		}
+	}
+	return c.byPod[p]
 }
 
 // Successes returns the successful attempts of the members' workers inside

@@ -35,8 +35,8 @@ var _ = register(Rule{
 func evalDualStackFlip(c *Case) (v Verdict) {
 	for _, p := range c.Pods {
 		var v6, v4 []*probe.Attempt
-		for _, a := range c.Failed() {
-			if s := a.Server(); s.IsValid() && a.Worker.Pod == p {
+		for _, a := range c.failedOf(p) {
+			if s := a.Server(); s.IsValid() {
 				if s.Addr().Is4() {
 					v4 = append(v4, a)
 				} else {

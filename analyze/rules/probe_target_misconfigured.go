@@ -37,6 +37,12 @@ func evalTargetMisconfigured(c *Case) (v Verdict) {
 		v.Limit(0.92, "the kubelet says so")
 		return v
 	}
+	refused := c.OfClass(probe.ClassRefused)
+	constant := len(refused) > 0 && c.Share(refused) >= 0.9 && c.NeverAnswered()
+	var other Fact
+	if constant {
+		other = c.OtherPortAnswers()
+	}
 	for _, m := range c.Members {
 		w := m.Worker
 		if w.Spec == nil || len(m.Failed) == 0 {
@@ -49,13 +55,11 @@ func evalTargetMisconfigured(c *Case) (v Verdict) {
 			v.Limit(0.85, "the spec")
 			return v
 		}
-		refused := c.OfClass(probe.ClassRefused)
-		yes, known := declared(w.Pod, w.Port)
-		if len(refused) == 0 || c.Share(refused) < 0.9 || !c.NeverAnswered() {
+		if !constant {
 			continue
 		}
+		yes, known := declared(w.Pod, w.Port)
 		undeclared := known && !yes
-		other := c.OtherPortAnswers()
 		if !undeclared && !other.OK() && !c.otherProbePasses(w).OK() {
 			continue
 		}
@@ -107,8 +111,8 @@ func (c *Case) neverFound() (v Verdict) {
 // that passes at the same time.
 func (c *Case) otherProbePasses(w *probe.Worker) Fact {
 	f := Fact{}
-	for _, o := range c.Probes.Workers {
-		if o.Pod != w.Pod || o.Container != w.Container || o.Port == w.Port || o.Handler == "exec" {
+	for _, o := range c.Probes.OfPod(w.Pod) {
+		if o.Container != w.Container || o.Port == w.Port || o.Handler == "exec" {
 			continue
 		}
 		for _, a := range o.Attempts {

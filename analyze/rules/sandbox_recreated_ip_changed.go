@@ -162,8 +162,8 @@ func (c *Case) sandboxLost(p *identity.Pod) Fact {
 // twoIPs cites failed attempts of one pod that name two IPs of one family.
 func (c *Case) twoIPs(p *identity.Pod) Fact {
 	var seen []*probe.Attempt
-	for _, a := range c.Failed() {
-		if a.Worker.Pod != p || !a.Server().IsValid() || fixedHost(a.Worker) {
+	for _, a := range c.failedOf(p) {
+		if !a.Server().IsValid() || fixedHost(a.Worker) {
 			continue
 		}
 		ip := a.Server().Addr()
@@ -180,8 +180,8 @@ func (c *Case) twoIPs(p *identity.Pod) Fact {
 // leftBehind returns the failed attempts that went to an IP of the family of
 // which the pod's status names another one, and that one.
 func (c *Case) leftBehind(p *identity.Pod) (as []*probe.Attempt, now netip.Addr) {
-	for _, a := range c.Failed() {
-		if a.Worker.Pod != p || !a.Addr.IsValid() || fixedHost(a.Worker) || p.HostNetwork {
+	for _, a := range c.failedOf(p) {
+		if !a.Addr.IsValid() || fixedHost(a.Worker) || p.HostNetwork {
 			continue
 		}
 		i := slices.IndexFunc(p.StatusIPs, func(ip netip.Addr) bool { return ip.Unmap().Is4() == a.Addr.Addr().Is4() })
