@@ -181,6 +181,9 @@ func (r *run) onNodeClock(e *event.Event) *event.Event {
 		k.First = r.resolver.Resolve(k.First, e.Node, e.Ref.Stream)
 		k.Last = r.resolver.Resolve(k.Last, e.Node, e.Ref.Stream)
 		k.First.At, k.Last.At = moved(k.First.At, d), moved(k.Last.At, d)
+		if k.First == p.First && k.Last == p.Last {
+			return e // as in most: nothing to copy
+		}
 		x := *e
 		x.Payload = &k
 		return &x

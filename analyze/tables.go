@@ -38,7 +38,11 @@ func (t *attemptTable) row(a *probe.Attempt) *model.Attempt {
 }
 
 func (r *run) attempts() *attemptTable {
-	t := &attemptTable{at: make(map[*probe.Attempt]int)}
+	n := 0
+	for _, w := range r.probes.Workers {
+		n += len(w.Attempts) + len(w.Missing)
+	}
+	t := &attemptTable{rows: make([]model.Attempt, 0, n), at: make(map[*probe.Attempt]int, n)}
 	for _, w := range r.probes.Workers {
 		for _, list := range [...][]*probe.Attempt{w.Attempts, w.Missing} {
 			for _, a := range list {

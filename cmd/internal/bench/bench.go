@@ -99,7 +99,7 @@ func (b *bench) job(j job) (result, error) {
 				continue
 			}
 			if hash.cpu == 0 && !c.noHash {
-				if hash, err = measure(exec.CommandContext(b.ctx, "sha256sum", input)); err != nil {
+				if hash, err = measure(shell(b.ctx, "find $F -type f -exec sha256sum {} +", input)); err != nil {
 					return r, err
 				}
 			}

@@ -102,10 +102,10 @@ func jobs(s scale) []job {
 			goals: []goal{{"cpu/GB", 2.5, false}}},
 		{name: "kubelet.export", about: "the same as journalctl -o export", gen: []string{"-kind", "journal", "-format", "export", "-size", s.json},
 			check: []string{"probe_failed"}, fails: true},
-		{name: "kubelet.journal", about: "the same as a binary journal", gen: []string{"-kind", "journal", "-format", "export", "-size", s.json},
-			prepare: journalRemote + " -o $OUT - <$F >/dev/null", needs: journalRemote,
+		{name: "binary-journal", about: "the same as binary journals, a directory of them", gen: []string{"-kind", "journal", "-format", "export", "-size", s.json},
+			prepare: "mkdir -p $OUT && " + journalRemote + " -o $OUT/system.journal - <$F >/dev/null", needs: journalRemote,
 			check: []string{"probe_failed"}, fails: true,
-			peers: []peer{{name: "journalctl -g", needs: "journalctl", line: `journalctl --file $F -u kubelet -g '"Probe failed"' -o cat | wc -l`, answer: "probe_failed"}},
+			peers: []peer{{name: "journalctl -g", needs: "journalctl", line: `journalctl --directory=$F -u kubelet -g '"Probe failed"' -o cat | wc -l`, answer: "probe_failed"}},
 			goals: []goal{{"journalctl -g", 0.5, false}}},
 	}
 	if !s.quick {
@@ -121,11 +121,11 @@ func jobs(s scale) []job {
 		j := job{name: "must-gather.tar." + z, about: strconv.Itoa(s.pods) + " pods, " + strconv.Itoa(s.events) + " events, two kubelet logs of " + s.gatherLog + "B, audit log",
 			gen:   []string{"-kind", "gather", "-pods", strconv.Itoa(s.pods), "-events", strconv.Itoa(s.events), "-log-size", s.gatherLog},
 			check: []string{"probe_failed"},
-			peers: []peer{{name: "tar | grep -c", needs: "tar", line: line + ` | grep -c -F '"Probe failed"'`, answer: "probe_failed"}},
+			peers: []peer{{name: "tar, grep -c", needs: "tar", line: line + ` | grep -c -F '"Probe failed"'`, answer: "probe_failed"}},
 			goals: []goal{{"rss", 200, true}}}
 		switch z {
 		case "gz":
-			j.goals = append(j.goals, goal{"tar | grep -c", 0.9, false})
+			j.goals = append(j.goals, goal{"tar, grep -c", 0.9, false})
 		case "zst":
 			j.peers[0].needs = "zstd"
 		case "xz":
