@@ -25,10 +25,14 @@ func (r *run) result(inputs []InputInfo) *model.Result {
 		Clock: r.clockRows(), Pods: []model.Pod{}, Incidents: []model.Incident{}}
 	res.Inputs = r.inputs(inputs)
 	attempts := r.attempts()
+	all := make([]model.Incident, len(r.cases))
 	for i, c := range r.cases {
-		inc := r.incident(c, r.verdicts[i], attempts)
-		if r.matches(&inc) {
-			res.Incidents = append(res.Incidents, inc)
+		all[i] = r.incident(c, r.verdicts[i], attempts)
+	}
+	r.recurrences(all)
+	for i := range all {
+		if r.matches(&all[i]) {
+			res.Incidents = append(res.Incidents, all[i])
 		}
 	}
 	slices.SortStableFunc(res.Incidents, func(a, b model.Incident) int {

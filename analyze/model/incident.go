@@ -164,10 +164,13 @@ type Consequence struct {
 	Attempt string `json:"attempt,omitempty"`
 }
 
-// Recurrence tells of the same signature on the node in other pods or at other
-// times.
+// Recurrence tells of the same cause on the node at other times, in this pod or
+// in others. Times counts the incidents, this one included; First and Last bound
+// them.
 type Recurrence struct {
 	Times int      `json:"times"`
 	Pods  []string `json:"pods"`
+	First Time     `json:"first"`
+	Last  Time     `json:"last"`
 	Note  string   `json:"note"`
 }

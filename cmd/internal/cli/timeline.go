@@ -20,15 +20,18 @@ type timelineCmd struct {
 	inputArgs
 	selectFlags
 	supplyFlags
-	Failures bool `group:"output" help:"Leave out attempts that succeeded."`
-	JSON     bool `name:"json" group:"output" help:"Write JSON, one object a line."`
+	Failures bool   `group:"output" help:"Leave out attempts that succeeded."`
+	Format   string `short:"f" enum:"term,md,html,json" default:"term" placeholder:"FORMAT" group:"output" help:"Write term (columns), md, html or json (one object a line)."`
+	JSON     bool   `name:"json" group:"output" help:"The same as --format json."`
 }
 
 // Help says what is listed.
 func (*timelineCmd) Help() string {
 	return `Lists what the inputs know about a pod in the order in which it happened: addresses, sandboxes, container runs, readiness, every probe attempt, and what Kubernetes said. Facts only: conclusions are the business of analyze.
 
-    probe-forensics timeline --pod shop/api-0 must-gather.tar.gz node-1.pcap`
+    probe-forensics timeline --pod shop/api-0 must-gather.tar.gz node-1.pcap
+
+Attempts that no input shows are listed as missing where the grid of their probe demands them and a capture, or a log that tells successes, covers their time. An attempt that crossed a threshold says so; what came of it follows as a consequence.`
 }
 
 // fact is one line of a timeline; its JSON names are stable.
@@ -38,6 +41,12 @@ type fact struct {
 	Kind  string     `json:"kind"`
 	Text  string     `json:"text"`
 	Where string     `json:"where"`
+	// Count is how many attempts the line stands for where there are several, Until
+	// when the last of them was over. Inferred marks an attempt that no input shows.
+	Count     int64      `json:"count,omitempty"`
+	Until     model.Time `json:"until,omitzero"`
+	Inferred  bool       `json:"inferred,omitempty"`
+	Threshold string     `json:"threshold,omitempty"`
 }
 
 // Run analyses the inputs and lists the facts.
@@ -100,15 +109,17 @@ func (c *timelineCmd) facts(res *model.Result) ([]fact, error) {
 		}
 	}
 	var out []fact
-	add := func(at event.Nanos, pod, kind, text string, ref event.Ref) {
-		if at == 0 {
+	put := func(f fact, ref event.Ref) {
+		if f.Time.IsZero() {
 			return
 		}
-		f := fact{Time: model.At(at), Pod: pod, Kind: kind, Text: text}
 		if !ref.IsZero() {
 			f.Where = path.Base(places[ref.Stream]) + ref.Place()
 		}
 		out = append(out, f)
+	}
+	add := func(at event.Nanos, pod, kind, text string, ref event.Ref) {
+		put(fact{Time: model.At(at), Pod: pod, Kind: kind, Text: text}, ref)
 	}
 	for i := range res.Pods {
 		if p := &res.Pods[i]; c.wants(p.Namespace, p.Pod) {
@@ -118,7 +129,7 @@ func (c *timelineCmd) facts(res *model.Result) ([]fact, error) {
 	for i := range res.Tables.Attempts {
 		a := &res.Tables.Attempts[i]
 		if c.wants(a.Namespace, a.Pod) && !(c.Failures && a.Outcome == "success") {
-			attemptFact(a, add)
+			attemptFact(a, put)
 		}
 	}
 	if res.Tables.Events != nil {
@@ -176,16 +187,35 @@ func podFacts(p *model.Pod, add func(event.Nanos, string, string, string, event.
 	}
 }
 
-func attemptFact(a *model.Attempt, add func(event.Nanos, string, string, string, event.Ref)) {
-	text := strings.TrimSpace(a.Container + " " + a.Probe + " " + a.Outcome)
+// attemptFact is an attempt, and what came of it where it crossed a threshold.
+func attemptFact(a *model.Attempt, put func(fact, event.Ref)) {
+	f := fact{Time: model.At(cmp.Or(a.Start, a.End)), Pod: a.Namespace + "/" + a.Pod, Kind: "attempt", Inferred: a.Source == "grid", Threshold: a.Threshold}
+	f.Text = strings.TrimSpace(a.Container + " " + a.Probe + " " + a.Outcome)
 	if a.Count > 1 {
-		text += fmt.Sprintf(" (%d times)", a.Count)
+		f.Count, f.Until = a.Count, model.At(a.End)
+		f.Text += fmt.Sprintf(" (%d times", a.Count)
+		switch {
+		case f.Inferred:
+			f.Text += ", to " + view.Clock(a.End)
+		case a.Since != 0:
+			f.Text += ", from " + view.Clock(a.Since) + " on, the times between are not recorded"
+		}
+		f.Text += ")"
 	}
-	if view.Failed(a) {
-		text += ": " + view.Why(a)
+	switch a.Threshold {
+	case "crossed-failure":
+		f.Text += " (failure threshold crossed)"
+	case "crossed-success":
+		f.Text += " (success threshold crossed)"
+	}
+	switch {
+	case view.Failed(a):
+		f.Text += ": " + view.Why(a)
+	case a.Outcome == "missing":
+		f.Text += ": " + missingWhy(a.JoinReason)
 	}
 	if a.ConnectMs > 0 {
-		text += ", connected in " + view.Millis(a.ConnectMs)
+		f.Text += ", connected in " + view.Millis(a.ConnectMs)
 	}
 	var ref event.Ref
 	if len(a.Refs) > 0 {
@@ -193,17 +223,36 @@ func attemptFact(a *model.Attempt, add func(event.Nanos, string, string, string,
 	} else if len(a.FlowRefs) > 0 {
 		ref = a.FlowRefs[0]
 	}
-	add(cmp.Or(a.Start, a.End), a.Namespace+"/"+a.Pod, "attempt", text, ref)
+	put(f, ref)
+	for _, e := range a.Effects {
+		put(fact{Time: e.At, Pod: f.Pod, Kind: "consequence", Text: e.Kind + ": " + e.Text}, e.Ref.Event())
+	}
+}
+
+// missingWhy says in words how an attempt is known to be missing.
+func missingWhy(reason string) string {
+	switch reason {
+	case "no-syn":
+		return "due by the grid of the probe; a capture covers the time and shows no connection"
+	case "no-line":
+		return "due by the grid of the probe; the log tells successes then and has no line"
+	}
+	return reason
 }
 
 func (c *timelineCmd) print(rt *session, facts []fact) error {
-	if c.JSON {
+	switch {
+	case c.JSON || c.Format == "json":
 		for _, f := range facts {
 			if err := writeJSONLine(rt.stdout, f); err != nil {
 				return err
 			}
 		}
 		return nil
+	case c.Format == "md":
+		return timelineMarkdown(rt.stdout, facts)
+	case c.Format == "html":
+		return timelineHTML(rt.stdout, facts)
 	}
 	w := tabwriter.NewWriter(rt.stdout, 0, 8, 2, ' ', 0)
 	several := slices.ContainsFunc(facts, func(f fact) bool { return f.Pod != facts[0].Pod })
