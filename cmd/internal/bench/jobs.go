@@ -54,14 +54,15 @@ type scale struct {
 	log, json       string
 	pods, events    int
 	gatherLog       string
+	xzLog           string // packing takes long
 	rounds          int
 }
 
 func scaleOf(quick bool) scale {
 	if quick {
-		return scale{quick: true, packets: "400000", stream: "100M", log: "60M", json: "40M", pods: 250, events: 6000, gatherLog: "20M", rounds: 10}
+		return scale{quick: true, packets: "400000", stream: "100M", log: "60M", json: "40M", pods: 250, events: 6000, gatherLog: "20M", xzLog: "2M", rounds: 10}
 	}
-	return scale{packets: "8000000", stream: "10G", log: "1070M", json: "270M", pods: 5000, events: 60000, gatherLog: "300M", rounds: 40}
+	return scale{packets: "8000000", stream: "10G", log: "1070M", json: "270M", pods: 5000, events: 60000, gatherLog: "300M", xzLog: "20M", rounds: 40}
 }
 
 var packetCounts = []string{"frames", "tcp_syn", "tcp_synack", "tcp_rst", "tcp_syn_retransmitted", "arp_request", "arp_reply"}
@@ -118,8 +119,12 @@ func jobs(s scale) []job {
 	}
 	for _, z := range []string{"gz", "zst", "xz"} {
 		line := map[string]string{"gz": "tar xzOf $F", "zst": "zstd -dc $F | tar xOf -", "xz": "xz -dc $F | tar xOf -"}[z]
-		j := job{name: "must-gather.tar." + z, about: strconv.Itoa(s.pods) + " pods, " + strconv.Itoa(s.events) + " events, two kubelet logs of " + s.gatherLog + "B, audit log",
-			gen:   []string{"-kind", "gather", "-pods", strconv.Itoa(s.pods), "-events", strconv.Itoa(s.events), "-log-size", s.gatherLog},
+		log := s.gatherLog
+		if z == "xz" {
+			log = s.xzLog
+		}
+		j := job{name: "must-gather.tar." + z, about: strconv.Itoa(s.pods) + " pods, " + strconv.Itoa(s.events) + " events, two kubelet logs of " + log + "B, audit log",
+			gen:   []string{"-kind", "gather", "-pods", strconv.Itoa(s.pods), "-events", strconv.Itoa(s.events), "-log-size", log},
 			check: []string{"probe_failed"},
 			peers: []peer{{name: "tar, grep -c", needs: "tar", line: line + ` | grep -c -F '"Probe failed"'`, answer: "probe_failed"}},
 			goals: []goal{{"rss", 200, true}}}
@@ -143,7 +148,7 @@ func jobs(s scale) []job {
 			product: []string{"-f", allDone}, goals: []goal{{"rss", 200, true}}},
 		job{name: "stream-packets", about: s.stream + "B of packets through a pipe, every output", gen: []string{"-kind", "packets", "-size", s.stream}, stream: true, slow: true,
 			check: packetCounts, product: []string{"-f", allDone}, goals: []goal{{"rss", 200, true}}},
-		job{name: "stream-log", about: s.stream + "B of kubelet log through a pipe, every output", gen: []string{"-kind", "journal", "-size", s.stream}, stream: true, slow: true,
+		job{name: "stream-log", about: s.stream + "B of kubelet log through a pipe, one line in 500 about a probe, every output", gen: []string{"-kind", "journal", "-size", s.stream, "-noise", "499"}, stream: true, slow: true,
 			check: []string{"lines", "probe_failed"}, fails: true, product: []string{"-f", allDone}, goals: []goal{{"rss", 200, true}}},
 	)
 	for _, k := range []int{1, 2, 4, 8} {
