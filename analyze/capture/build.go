@@ -158,6 +158,7 @@ func (s *Set) arrange() {
 	}
 	slices.SortStableFunc(s.ARP, func(x, y ARPSeen) int { return cmp.Or(cmp.Compare(x.At, y.At), x.Ref.Compare(y.Ref)) })
 	slices.SortStableFunc(s.Egress, func(x, y EgressSeen) int { return cmp.Or(cmp.Compare(x.At, y.At), x.Ref.Compare(y.Ref)) })
+	s.byAddress()
 }
 
 // Apply adds an offset to all times of some captures: their clock was not that

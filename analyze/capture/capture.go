@@ -96,7 +96,9 @@ type Set struct {
 	Stretches []*Stretch
 
 	byServer map[netip.AddrPort][]*Conn
-	index    *identity.Index
+	// Indexes of ARP and Egress, by address, in time order.
+	arpOf, egressOf map[netip.Addr][]int32
+	index           *identity.Index
 }
 
 // To returns the connections to a server address, by time.

@@ -86,29 +86,50 @@ func (s *Set) Between(server netip.AddrPort, from, to event.Nanos) []*Conn {
 // [from, to].
 func (s *Set) ARPFor(ip netip.Addr, from, to event.Nanos) []ARPSeen {
 	var out []ARPSeen
-	for _, a := range s.ARP[since(s.ARP, from, func(a ARPSeen) event.Nanos { return a.At }):] {
-		if a.At > to {
+	list := s.arpOf[ip]
+	for _, i := range list[since(list, from, func(i int32) event.Nanos { return s.ARP[i].At }):] {
+		if s.ARP[i].At > to {
 			break
 		}
-		if a.TargetIP == ip || a.SenderIP == ip {
-			out = append(out, a)
-		}
+		out = append(out, s.ARP[i])
 	}
 	return out
 }
 
-// EgressBetween returns the frames sent by a MAC of its own accord in [from, to].
-func (s *Set) EgressBetween(mac event.MAC, from, to event.Nanos) []EgressSeen {
+// EgressOf returns the frames that an address sent of its own accord in
+// [from, to].
+func (s *Set) EgressOf(ip netip.Addr, from, to event.Nanos) []EgressSeen {
 	var out []EgressSeen
-	for _, a := range s.Egress[since(s.Egress, from, func(a EgressSeen) event.Nanos { return a.At }):] {
-		if a.At > to {
+	list := s.egressOf[ip]
+	for _, i := range list[since(list, from, func(i int32) event.Nanos { return s.Egress[i].At }):] {
+		if s.Egress[i].At > to {
 			break
 		}
-		if a.MAC == mac || mac.IsZero() {
-			out = append(out, a)
-		}
+		out = append(out, s.Egress[i])
 	}
 	return out
+}
+
+// EgressBetween returns the frames that hosts sent of their own accord in
+// [from, to].
+func (s *Set) EgressBetween(from, to event.Nanos) []EgressSeen {
+	at := func(a EgressSeen) event.Nanos { return a.At }
+	return s.Egress[since(s.Egress, from, at):max(since(s.Egress, from, at), since(s.Egress, to+1, at))]
+}
+
+// byAddress indexes the sightings, which are in time order.
+func (s *Set) byAddress() {
+	s.arpOf, s.egressOf = make(map[netip.Addr][]int32), make(map[netip.Addr][]int32)
+	for i := range s.ARP {
+		a := &s.ARP[i]
+		s.arpOf[a.TargetIP] = append(s.arpOf[a.TargetIP], int32(i))
+		if a.SenderIP != a.TargetIP {
+			s.arpOf[a.SenderIP] = append(s.arpOf[a.SenderIP], int32(i))
+		}
+	}
+	for i := range s.Egress {
+		s.egressOf[s.Egress[i].IP] = append(s.egressOf[s.Egress[i].IP], int32(i))
+	}
 }
 
 // since is the index of the first of the sightings, in time order, at or after t.

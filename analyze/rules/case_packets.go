@@ -249,10 +249,8 @@ func (c *Case) owners(ip netip.Addr, from, to event.Nanos) []macUse {
 			see(a.SenderMAC, a.At, a.Ref)
 		}
 	}
-	for _, e := range c.Captures.EgressBetween(event.MAC{}, from, to) {
-		if e.IP == ip {
-			see(e.MAC, e.At, e.Ref)
-		}
+	for _, e := range c.Captures.EgressOf(ip, from, to) {
+		see(e.MAC, e.At, e.Ref)
 	}
 	for _, s := range c.servers() {
 		if s.Addr() != ip {
@@ -339,7 +337,7 @@ func (c *Case) egressOf(f Fact, a, b *probe.Attempt) Fact {
 	ip := a.Conn.Server.Addr()
 	mac := b.Conn
 	var hit *capture.EgressSeen
-	for _, e := range c.Captures.EgressBetween(event.MAC{}, a.End, b.Start) {
+	for _, e := range c.Captures.EgressBetween(a.End, b.Start) {
 		same := e.IP == ip
 		if mac != nil {
 			m := mac.Seen().Flow.AnswerMAC
