@@ -7,7 +7,6 @@ import (
 	"os/exec"
 	"runtime"
 	"strings"
-	"time"
 )
 
 // document is docs/benchmarks.md.
@@ -15,7 +14,6 @@ type document struct {
 	options
 	floor   int64
 	results []result
-	took    time.Duration
 }
 
 const preamble = `# Benchmarks

@@ -81,7 +81,7 @@ func jobs(s scale) []job {
 			gen: []string{"-kind", "packets", "-n", s.packets}, check: packetCounts,
 			peers: []peer{
 				{name: "tcpdump --count", needs: "tcpdump", line: tcpdump, answer: "tcp_syn_flag"},
-				{name: "tcptrace", needs: "tcptrace", line: "tcptrace $F >/dev/null", slow: true, noHash: true},
+				{name: "tcptrace", needs: "tcptrace", line: "tcptrace -n $F >/dev/null", slow: true, noHash: true},
 			},
 			goals: []goal{{"tcpdump --count", 2, true}, {"tcptrace", 0.2, false}, {"rss", 64, true}}},
 		{name: "packets-96.pcap", about: "the same, 96 bytes of each packet", gen: []string{"-kind", "packets", "-n", s.packets, "-snaplen", "96"}, check: packetCounts,

@@ -103,11 +103,19 @@ func run() (err error) {
 		}
 		results = append(results, r)
 		fmt.Fprintln(os.Stderr, r.line())
+		if o.out == "" {
+			continue
+		}
+		// After every job: a run that is stopped keeps what it has.
+		doc := document{options: o, floor: b.floor, results: results}
+		if err := os.WriteFile(o.out, doc.markdown(), 0o644); err != nil {
+			return err
+		}
 	}
-	doc := document{options: o, floor: b.floor, results: results, took: time.Since(start)}
 	if o.out == "" {
+		doc := document{options: o, floor: b.floor, results: results}
 		_, err = os.Stdout.Write(doc.markdown())
-		return err
+		fmt.Fprintf(os.Stderr, "bench: took %s\n", time.Since(start).Round(time.Second))
 	}
-	return os.WriteFile(o.out, doc.markdown(), 0o644)
+	return err
 }
