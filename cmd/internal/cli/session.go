@@ -74,7 +74,7 @@ func (rt *session) configure(g *globals) error {
 }
 
 // gcPercent is how much garbage may pile up, in percent of what is in use.
-const gcPercent = 25
+const gcPercent = 18
 
 // say writes a message for a person to standard error, as it is.
 func (rt *session) say(format string, args ...any) {
