@@ -172,14 +172,14 @@ func (b *Builder) offer(c *Capture, f *event.Flow, ref event.Ref) {
 		delete(t.macs, event.MAC{})
 		b.release(l)
 		l.stretch = nil
-		l.until = max(l.until, at.Add(around))
+		l.until = max(l.until, at.Add(l.around()))
 		b.keep(l, c, f, ref)
 	case l.kept < whole || at <= l.until:
 		b.keep(l, c, f, ref)
 	default:
 		l.held = append(l.held, heldFlow{c, f, ref})
 		n := 0
-		for n < len(l.held) && at.Sub(l.held[n].f.SYN.At) > around {
+		for n < len(l.held) && at.Sub(l.held[n].f.SYN.At) > l.around() {
 			b.fold(k, l, l.held[n])
 			n++
 		}
@@ -267,6 +267,10 @@ func (l *lane) note(d time.Duration) {
 func (l *lane) near(d time.Duration) bool {
 	return l.step >= fastest && l.step <= slowest && d > l.step*3/4 && d < l.step*5/4
 }
+
+// around is how long before and after trouble everything is kept: some ticks at
+// least.
+func (l *lane) around() time.Duration { return max(around, 3*l.step) }
 
 // ordinary reports whether a connection is one that succeeded like its
 // neighbours, whatever handler made it.

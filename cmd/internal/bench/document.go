@@ -14,6 +14,19 @@ type document struct {
 	options
 	floor   int64
 	results []result
+	notes   []byte // written by hand, kept from one run to the next
+}
+
+// notesBegin is the heading of the part of the file that people write.
+const notesBegin = "\n## Where the time goes\n"
+
+// notesOf returns that part of an earlier file.
+func notesOf(path string) []byte {
+	b, err := os.ReadFile(path)
+	if i := bytes.Index(b, []byte(notesBegin)); err == nil && i >= 0 {
+		return b[i:]
+	}
+	return nil
 }
 
 const preamble = `# Benchmarks
@@ -55,6 +68,7 @@ func (d *document) markdown() []byte {
 	d.goals(&b)
 	d.growth(&b)
 	d.missing(&b)
+	b.Write(d.notes)
 	return b.Bytes()
 }
 

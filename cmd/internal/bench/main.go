@@ -87,7 +87,7 @@ func run() (err error) {
 	if o.install {
 		install(ctx)
 	}
-	start := time.Now()
+	start, notes := time.Now(), notesOf(o.out)
 	b := &bench{options: o, ctx: ctx}
 	if err := b.measureFloor(); err != nil {
 		return err
@@ -107,7 +107,7 @@ func run() (err error) {
 			continue
 		}
 		// After every job: a run that is stopped keeps what it has.
-		doc := document{options: o, floor: b.floor, results: results}
+		doc := document{options: o, floor: b.floor, results: results, notes: notes}
 		if err := os.WriteFile(o.out, doc.markdown(), 0o644); err != nil {
 			return err
 		}

@@ -25,6 +25,8 @@ func (rt *session) open(inputs []string, limits source.Limits) (*parsers.Case, e
 		return nil, err
 	}
 	rt.log.Debug("reading", "inputs", len(inputs), "workers", rt.workers)
+	rt.garbage(gcReading)
+	defer rt.garbage(gcAnalysing)
 	counters := cmp.Or(rt.counters, &source.Progress{})
 	var line *progress.Line
 	if !rt.quiet && isTerminal(rt.stderr) {

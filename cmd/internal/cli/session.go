@@ -59,11 +59,6 @@ func (rt *session) configure(g *globals) error {
 	if g.Workers > 0 {
 		rt.workers = g.Workers
 	}
-	if rt.env("GOGC") == "" {
-		// What is read passes through and little stays: collecting early costs nothing
-		// that can be measured and keeps the peak near what stays.
-		debug.SetGCPercent(gcPercent)
-	}
 	rt.memory = int64(g.MemoryLimit)
 	if rt.memory > 0 {
 		debug.SetMemoryLimit(rt.memory)
@@ -73,8 +68,20 @@ func (rt *session) configure(g *globals) error {
 	return nil
 }
 
-// gcPercent is how much garbage may pile up, in percent of what is in use.
-const gcPercent = 18
+// How much garbage may pile up, in percent of what is in use: while inputs are
+// read little is in use and much passes through, afterwards the peak is what
+// counts.
+const (
+	gcReading   = 100
+	gcAnalysing = 18
+)
+
+// garbage sets how much garbage may pile up, unless the environment does.
+func (rt *session) garbage(percent int) {
+	if rt.env("GOGC") == "" {
+		debug.SetGCPercent(percent)
+	}
+}
 
 // say writes a message for a person to standard error, as it is.
 func (rt *session) say(format string, args ...any) {
