@@ -34,6 +34,7 @@ type options struct {
 	rounds               int
 	dir, out             string
 	product, gen         string
+	verify               string
 	only                 *regexp.Regexp
 }
 
@@ -47,6 +48,7 @@ func parse() (o options, err error) {
 	flag.StringVar(&o.out, "o", "", "Markdown file to write (default: standard output)")
 	flag.StringVar(&o.product, "product", "bin/probe-forensics", "the product")
 	flag.StringVar(&o.gen, "gen", "bin/gen", "the generator of inputs")
+	flag.StringVar(&o.verify, "verify", "", "only compare the report in -dir with the truth of the job of this name")
 	flag.StringVar(&only, "only", "", "run only the jobs whose name matches this regular expression")
 	flag.Parse()
 	if o.rounds == 0 {
@@ -73,6 +75,9 @@ func run() (err error) {
 	o, err := parse()
 	if err != nil {
 		return err
+	}
+	if o.verify != "" {
+		return verifyJob(o)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
