@@ -377,7 +377,12 @@ func seconds(s float64) string {
 	return strconv.FormatFloat(s, 'f', 2, 64) + " s"
 }
 
-func megabytes(n int64) string { return fmt.Sprintf("%.0f MB", float64(n)/1e6) }
+func megabytes(n int64) string {
+	if n < 1e6 {
+		return fmt.Sprintf("%.1f MB", float64(n)/1e6)
+	}
+	return fmt.Sprintf("%.0f MB", float64(n)/1e6)
+}
 
 // spread shows a ratio with the least and the greatest of the rounds.
 func spread(v []float64) string {

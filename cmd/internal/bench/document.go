@@ -161,7 +161,7 @@ func machine() string {
 			}
 		}
 	}
-	if out, err := exec.Command("uname", "-sr").Output(); err == nil {
+	if out, err := exec.Command("uname", "-s").Output(); err == nil {
 		parts = append(parts, strings.TrimSpace(string(out)))
 	}
 	return strings.Join(append(parts, runtime.Version()), ", ")

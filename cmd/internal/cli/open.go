@@ -26,7 +26,6 @@ func (rt *session) open(inputs []string, limits source.Limits) (*parsers.Case, e
 	}
 	rt.log.Debug("reading", "inputs", len(inputs), "workers", rt.workers)
 	rt.garbage(gcReading)
-	defer rt.garbage(gcAnalysing)
 	counters := cmp.Or(rt.counters, &source.Progress{})
 	var line *progress.Line
 	if !rt.quiet && isTerminal(rt.stderr) {
@@ -53,10 +52,23 @@ func (rt *session) open(inputs []string, limits source.Limits) (*parsers.Case, e
 		return c, err
 	}
 	c, err := parsers.Open(rt.ctx, inputs, options)
+	if err == nil && kept(c) > fewEvents {
+		rt.garbage(gcAnalysing)
+	}
 	if _, ok := errors.AsType[*parsers.UnreadableError](err); ok {
 		return nil, failf("%w", err)
 	}
 	return c, err
+}
+
+// fewEvents is how many events can be analysed without care for memory.
+const fewEvents = 10_000
+
+func kept(c *parsers.Case) (n int64) {
+	for _, s := range c.Infos() {
+		n += s.Kept
+	}
+	return n
 }
 
 // spillShare is the part of --memory-limit that kept events may take (one
