@@ -10,7 +10,7 @@ LDFLAGS     := -s -w -X github.com/probe-forensics/probe-forensics/cmd/internal/
 
 export CGO_ENABLED = 0
 
-.PHONY: help build demo test lint law generate fuzz eval mutation bench bench-quick bench-go release-snapshot clean FORCE
+.PHONY: help build demo test lint law generate fuzz race vuln eval mutation bench bench-quick bench-go release-snapshot clean FORCE
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -45,6 +45,13 @@ RECORDINGS ?= ../shared/corpus/lab
 eval: ## count right verdicts on recordings (../shared) and cases, print it and write docs/evaluation.md
 	$(GO) test ./cmd/internal/rulecases -run TestEvaluation -count 1 $(if $(wildcard $(RECORDINGS)/EXPECT.json),-recordings $(abspath $(RECORDINGS)),-update)
 	@cat docs/evaluation.md
+
+race: ## run the tests of concurrent code under the race detector (needs a C compiler)
+	CGO_ENABLED=1 $(GO) test -race ./parsers ./parsers/spill ./cmd/internal/progress
+	CGO_ENABLED=1 $(GO) test -race ./cmd/internal/cli -run 'TestScripts'
+
+vuln: ## check against the Go vulnerability database
+	.ci/vuln
 
 mutation: ## damage all recordings (../shared), check, and write docs/reliability.md
 	$(GO) test ./cmd/internal/mutation -rounds 6 -update -timeout 30m -v
