@@ -92,8 +92,10 @@ var (
 	uuidForm = regexp.MustCompile(`\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b`)
 )
 
-// everywhere are names that exist in every cluster.
-var everywhere = []string{"", "default", "kube-system", "kube-public", "kube-node-lease", "unknown"}
+// everywhere are names that exist in every cluster, and words of the reports
+// themselves that somebody may have given to a container ("api" is the clock of
+// the API server).
+var everywhere = []string{"", "default", "kube-system", "kube-public", "kube-node-lease", "unknown", "api"}
 
 // originalsOf lists the names that fields of a plain report hold and the
 // addresses that stand anywhere in it.
