@@ -19,7 +19,7 @@ import (
 func (c *Case) WriteEvents(w io.Writer) error {
 	t := spill.Table{Infos: c.infos, Problems: c.problems}
 	for _, i := range c.inputs {
-		t.Inputs = append(t.Inputs, spill.Input(i))
+		t.Inputs = append(t.Inputs, spill.Input{Path: i.Path, SHA256: i.SHA256, Bytes: i.Bytes, Modified: i.Modified})
 	}
 	return spill.Write(w, t, c.Events())
 }
@@ -61,9 +61,12 @@ func (c *Case) load(ctx context.Context, path string, stdin io.Reader) error {
 	if err != nil {
 		return err
 	}
+	if t.Shares != 0 {
+		return fmt.Errorf("share %d of %d of a case: it takes all of them (analyze --from-events)", t.Share, t.Shares)
+	}
 	inputs, streams := len(c.inputs), event.StreamID(len(c.infos))
 	for _, i := range t.Inputs {
-		c.inputs = append(c.inputs, InputInfo(i))
+		c.inputs = append(c.inputs, InputInfo{Path: i.Path, SHA256: i.SHA256, Bytes: i.Bytes, Modified: i.Modified})
 	}
 	for i, info := range t.Infos {
 		info.Input += inputs

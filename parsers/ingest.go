@@ -26,6 +26,8 @@ const (
 	smallStream = 1 << 20
 	// maxUnknown bounds the rows of streams that no format claims, per input.
 	maxUnknown = 100
+	// codeUnknown is the problem of a stream that no format claims.
+	codeUnknown = "unknown-format"
 )
 
 // ingest drives one run of Open. The walk's goroutine finds formats and starts
@@ -76,7 +78,7 @@ func (in *ingest) visit(ctx context.Context, f *source.File) error {
 	}
 	place := source.Locate(f.Path)
 	v := triage(f, head, place)
-	if v.code == "unknown-format" && !f.Outer {
+	if v.code == codeUnknown && !f.Outer {
 		if in.unknown[f.Input]++; in.unknown[f.Input] > maxUnknown {
 			v = verdict{ignore: "no format matches (beyond the first " + fmt.Sprint(maxUnknown) + ")"}
 		}

@@ -51,10 +51,12 @@ type Options struct {
 	TempDir     string
 	// Progress, when set, is updated while inputs are read.
 	Progress *source.Progress
+
+	take func(path string) bool // of a share
 }
 
 func (o Options) source() source.Options {
-	return source.Options{Limits: o.Limits, Stdin: o.Stdin, Progress: o.Progress}
+	return source.Options{Limits: o.Limits, Stdin: o.Stdin, Progress: o.Progress, Take: o.take}
 }
 
 // InputInfo is one outer input.

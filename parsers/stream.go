@@ -36,6 +36,13 @@ func (s *stream) Emit(e event.Event) {
 	if s.err != nil {
 		return
 	}
+	s.note(&e)
+	s.err = s.log.Append(&e)
+}
+
+// note learns from an event which nodes there are, and whether the stream is the
+// API server's.
+func (s *stream) note(e *event.Event) {
 	s.node(e.Node)
 	switch p := e.Payload.(type) {
 	case *event.NodeSeen:
@@ -51,7 +58,6 @@ func (s *stream) Emit(e event.Event) {
 	case *event.ObjectSeen:
 		s.api = true
 	}
-	s.err = s.log.Append(&e)
 }
 
 func (s *stream) node(name string) {

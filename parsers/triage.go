@@ -27,7 +27,7 @@ type verdict struct {
 func triage(f *source.File, head []byte, place source.Place) verdict {
 	ignore := func(why string) verdict {
 		if f.Outer {
-			return verdict{code: "unknown-format", message: "not read: " + why}
+			return verdict{code: codeUnknown, message: "not read: " + why}
 		}
 		return verdict{ignore: why}
 	}
@@ -54,7 +54,7 @@ func triage(f *source.File, head []byte, place source.Place) verdict {
 	case place.Role == source.RoleContainerLog && !f.Outer && !binary(head):
 		return ignore("container logs in a form that no parser claims")
 	case expected(f.Path), !binary(head):
-		return verdict{code: "unknown-format", message: fmt.Sprintf("%v; it begins with %q", err, head[:min(len(head), 40)])}
+		return verdict{code: codeUnknown, message: fmt.Sprintf("%v; it begins with %q", err, head[:min(len(head), 40)])}
 	default:
 		return ignore("binary data")
 	}

@@ -28,7 +28,7 @@ func Digest(ctx context.Context, input string) (sum string, size int64, err erro
 	if err != nil {
 		return "", 0, err
 	}
-	var members []listed
+	var members []Member
 	err = filepath.WalkDir(root, func(p string, de fs.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -44,13 +44,13 @@ func Digest(ctx context.Context, input string) (sum string, size int64, err erro
 			return nil
 		}
 		sum, n, err := digestFile(ctx, p)
-		members = append(members, listed{rel: "./" + filepath.ToSlash(rel), sum: sum, bytes: n})
+		members = append(members, Member{Name: "./" + filepath.ToSlash(rel), SHA256: sum, Bytes: n})
 		return err
 	})
 	if err != nil {
 		return "", 0, err
 	}
-	sum, size, _ = digestListing(members)
+	sum, size, _ = DigestListing(members)
 	return sum, size, nil
 }
 
@@ -77,27 +77,28 @@ func (c cancellable) Read(p []byte) (int, error) {
 	return c.r.Read(p)
 }
 
-// listed is a file of a directory with its digest.
-type listed struct {
-	rel, sum string
-	bytes    int64
+// Member is a file of an input that is a directory: its name, which begins with
+// "./", and its digest, "" when it could not be read to its end.
+type Member struct {
+	Name, SHA256 string
+	Bytes        int64
 }
 
-// digestListing is the digest of the listing that sha256sum prints for the
+// DigestListing is the digest of the listing that sha256sum prints for the
 // files, sorted by path, and their size. It is whole when every file has a
 // digest.
-func digestListing(members []listed) (sum string, size int64, whole bool) {
-	slices.SortFunc(members, func(a, b listed) int { return strings.Compare(a.rel, b.rel) })
+func DigestListing(members []Member) (sum string, size int64, whole bool) {
+	slices.SortFunc(members, func(a, b Member) int { return strings.Compare(a.Name, b.Name) })
 	h := sha256.New()
 	whole = true
 	for _, m := range members {
-		whole = whole && m.sum != ""
-		size += m.bytes
-		escape, name := "", m.rel
+		whole = whole && m.SHA256 != ""
+		size += m.Bytes
+		escape, name := "", m.Name
 		if strings.ContainsAny(name, "\\\n\r") {
 			escape, name = `\`, strings.NewReplacer(`\`, `\\`, "\n", `\n`, "\r", `\r`).Replace(name)
 		}
-		fmt.Fprintf(h, "%s%s  %s\n", escape, m.sum, name)
+		fmt.Fprintf(h, "%s%s  %s\n", escape, m.SHA256, name)
 	}
 	return hex.EncodeToString(h.Sum(nil)), size, whole
 }

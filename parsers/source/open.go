@@ -44,12 +44,17 @@ func (w *walker) open(ctx context.Context, in string) error {
 	}
 	st, err := os.Stat(in)
 	if err != nil {
-		w.problem(display, 0, "unreadable", reason(err))
+		if w.takes(display) {
+			w.problem(display, 0, "unreadable", reason(err))
+		}
 		return nil
 	}
 	w.inputs[w.input].Modified = event.FromTime(st.ModTime())
 	if st.IsDir() {
 		return w.dir(ctx, in, display)
+	}
+	if !w.takes(display) {
+		return nil
 	}
 	f, err := os.Open(in)
 	if err != nil {
@@ -58,6 +63,9 @@ func (w *walker) open(ctx context.Context, in string) error {
 	}
 	return w.outer(ctx, f, st, display)
 }
+
+// takes reports whether the walk is to read a file on disk.
+func (w *walker) takes(logical string) bool { return w.opts.Take == nil || w.opts.Take(logical) }
 
 // reason is the error without the path that the problem already names.
 func reason(err error) string {
@@ -151,11 +159,14 @@ func (d *diskFile) abandon() {
 func (w *walker) dir(ctx context.Context, root, display string) error {
 	input := w.input
 	var mu sync.Mutex
-	var members []listed
-	whole := true
+	var members []Member
+	whole, mine := true, w.takes(display)
+	w.inputs[input].Directory = true
 	root, err := filepath.EvalSymlinks(root) // the input itself may be a link
 	if err != nil {
-		w.problem(display, 0, "unreadable", reason(err))
+		if mine {
+			w.problem(display, 0, "unreadable", reason(err))
+		}
 		return nil
 	}
 	err = filepath.WalkDir(root, func(p string, de fs.DirEntry, err error) error {
@@ -171,7 +182,9 @@ func (w *walker) dir(ctx context.Context, root, display string) error {
 			logical = display
 		}
 		if err != nil {
-			w.problem(logical, 0, "unreadable", reason(err))
+			if w.takes(logical) {
+				w.problem(logical, 0, "unreadable", reason(err))
+			}
 			whole = false
 			if de != nil && de.IsDir() {
 				return fs.SkipDir
@@ -182,15 +195,23 @@ func (w *walker) dir(ctx context.Context, root, display string) error {
 		case de.IsDir() && rel != "." && strings.HasSuffix(de.Name(), ReportSuffix):
 			// What an earlier run wrote into the directory is no evidence, and must not
 			// change the result of the next.
-			w.skip(whyReports, logical)
+			if mine {
+				w.skip(whyReports, logical)
+			}
 			return fs.SkipDir
 		case de.IsDir():
 			return nil
 		case de.Type()&fs.ModeSymlink != 0:
-			w.skip(whyLinks, logical)
+			if mine {
+				w.skip(whyLinks, logical)
+			}
 			return nil
 		case !de.Type().IsRegular():
-			w.group(display, "special-file", "devices, pipes and sockets are not opened, for instance "+logical)
+			if mine {
+				w.group(display, "special-file", "devices, pipes and sockets are not opened, for instance "+logical)
+			}
+			return nil
+		case !w.takes(logical):
 			return nil
 		}
 		if err := w.count(); err != nil {
@@ -202,25 +223,32 @@ func (w *walker) dir(ctx context.Context, root, display string) error {
 			f, err = os.Open(p)
 		}
 		if err != nil {
-			w.problem(logical, 0, "unreadable", reason(err))
+			if w.takes(logical) {
+				w.problem(logical, 0, "unreadable", reason(err))
+			}
 			whole = false
 			return nil
 		}
 		w.opts.Progress.Total.Add(st.Size())
 		i := len(members)
 		mu.Lock()
-		members = append(members, listed{rel: "./" + filepath.ToSlash(rel)})
+		members = append(members, Member{Name: "./" + filepath.ToSlash(rel)})
 		mu.Unlock()
 		e := entry{path: logical, size: st.Size(), modified: event.FromTime(st.ModTime()), depth: 0}
 		return w.disk(ctx, f, e, func(sum string, n int64) {
 			mu.Lock()
 			defer mu.Unlock()
-			members[i].sum, members[i].bytes = sum, n
+			members[i].SHA256, members[i].Bytes = sum, n
 		})
 	})
 	w.finishers = append(w.finishers, func() {
-		sum, n, all := digestListing(members)
+		sum, n, all := DigestListing(members)
 		w.inputs[input].Bytes = n
+		w.inputs[input].Whole = whole && err == nil
+		if w.opts.Take != nil {
+			w.inputs[input].Members = members
+			return // the digest is that of all shares together
+		}
 		if whole && all && err == nil {
 			w.inputs[input].SHA256 = sum
 		}

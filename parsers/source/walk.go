@@ -27,6 +27,10 @@ type Options struct {
 	// NoDigests leaves the digests of the inputs empty, for a second look at inputs
 	// whose digests are known.
 	NoDigests bool
+	// Take, when set, decides which files on disk are read, by their logical path:
+	// the others belong to other shares of the same case. It is asked with the name
+	// of a directory for what belongs to none of its files (links, devices).
+	Take func(path string) bool
 	// Progress, when set, is updated while the walk goes on.
 	Progress *Progress
 }
@@ -51,6 +55,11 @@ type Input struct {
 	SHA256 string
 	// Bytes is the size on disk: the sum of the files for a directory.
 	Bytes int64
+	// Directory is set for an input that is a directory. Whole is set when all of
+	// the directory could be listed and opened; Members are the files taken, filled
+	// when Options.Take is set, and there is no digest then.
+	Directory, Whole bool
+	Members          []Member
 	// Files counts the streams visited in this input.
 	Files int64
 	// Modified is the modification time on disk, zero for standard input. It is not

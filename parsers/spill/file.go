@@ -26,6 +26,16 @@ type Input struct {
 	Path, SHA256 string
 	Bytes        int64
 	Modified     event.Nanos
+
+	// For shares of a case: see source.Input.
+	Directory, Whole bool
+	Members          []Member
+}
+
+// Member is a file of an input that is a directory.
+type Member struct {
+	Name, SHA256 string
+	Bytes        int64
 }
 
 // Table is everything about a case except its events.
@@ -33,6 +43,9 @@ type Table struct {
 	Inputs   []Input
 	Infos    []*event.StreamInfo // by id, from 1 without gaps
 	Problems []event.Problem
+	// Share is the number, from 0, of a share of a case that has Shares of them; 0
+	// of 0 is a whole case. Streams of a share are as their parsers left them.
+	Share, Shares int
 }
 
 func (c *coder) table(t *Table) {
@@ -42,6 +55,12 @@ func (c *coder) table(t *Table) {
 		text(c, &p.SHA256)
 		signed(c, &p.Bytes)
 		c.nanos(&p.Modified)
+		c.flags(&p.Directory, &p.Whole)
+		slice(c, &p.Members, func(c *coder, p *Member) {
+			text(c, &p.Name)
+			text(c, &p.SHA256)
+			signed(c, &p.Bytes)
+		})
 	})
 	slice(c, &t.Infos, func(c *coder, p **event.StreamInfo) {
 		if c.dec {
@@ -50,6 +69,8 @@ func (c *coder) table(t *Table) {
 		c.info(*p)
 	})
 	slice(c, &t.Problems, (*coder).problem)
+	signed(c, &t.Share)
+	signed(c, &t.Shares)
 }
 
 // Write writes a case as one file: Magic, a fingerprint of the event types, and

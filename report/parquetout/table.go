@@ -113,15 +113,19 @@ func (t *table[R]) openFile(day string) error {
 		return err
 	}
 	t.file, t.day = f, day
-	t.w = parquet.NewGenericWriter[R](f,
-		parquet.CreatedBy("probe-forensics", t.lake.version, "parquetout"),
+	t.w = newWriter[R](f, t.lake.version, t.name, t.ordered)
+	return nil
+}
+
+func newWriter[R any](f io.Writer, version, table, ordered string) *parquet.GenericWriter[R] {
+	return parquet.NewGenericWriter[R](f,
+		parquet.CreatedBy("probe-forensics", version, "parquetout"),
 		parquet.Compression(compression),
 		parquet.MaxRowsPerRowGroup(rowGroupRows),
-		parquet.KeyValueMetadata("probe_forensics.schema_version", t.lake.version),
-		parquet.KeyValueMetadata("probe_forensics.table", t.name),
-		parquet.KeyValueMetadata("probe_forensics.sorted_by", t.ordered),
+		parquet.KeyValueMetadata("probe_forensics.schema_version", version),
+		parquet.KeyValueMetadata("probe_forensics.table", table),
+		parquet.KeyValueMetadata("probe_forensics.sorted_by", ordered),
 	)
-	return nil
 }
 
 func (t *table[R]) closeFile() error {

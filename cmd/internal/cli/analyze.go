@@ -41,7 +41,7 @@ Several inputs are one case. With --each or --input-list every input is a case o
 
 // Run analyses the inputs, as one case or each as its own.
 func (c *analyzeCmd) Run(rt *session, kctx *kong.Context) error {
-	if len(c.Input) == 0 && c.InputList == "" {
+	if len(c.Input) == 0 && c.InputList == "" && c.FromEvents == "" {
 		return usagef(`expected "<input> ..."`).try("%s analyze --help", programName)
 	}
 	j := &caseJob{options: analyze.Options{ToolVersion: toolVersion()}, settings: settingsOf(kctx), flavor: c.Flavor, redact: c.Redact, redacted: c.redacted}
@@ -58,7 +58,8 @@ func (c *analyzeCmd) Run(rt *session, kctx *kong.Context) error {
 	if c.wanted() {
 		return c.runFleet(rt, j)
 	}
-	dir, err := c.dir(c.Input)
+	j.events = c.FromEvents
+	dir, err := c.dir(c.places())
 	if err != nil {
 		return err
 	}
@@ -87,7 +88,8 @@ type caseJob struct {
 	limits   source.Limits
 	redact   bool
 	redacted func(*session, *model.Result, []manifest.Setting) (*model.Result, []manifest.Setting, error)
-	summary  bool // of many cases: print a line for each
+	summary  bool   // of many cases: print a line for each
+	events   string // directory of the shares of the case, instead of its inputs
 }
 
 // caseOutcome is what is left of a case when its reports were written.
@@ -105,9 +107,16 @@ type outputError struct{ err error }
 func (e *outputError) Error() string { return e.err.Error() }
 func (e *outputError) Unwrap() error { return e.err }
 
+func (j *caseJob) open(rt *session, inputs []string) (*parsers.Case, error) {
+	if j.events != "" {
+		return rt.openShares(j.events)
+	}
+	return rt.open(inputs, j.limits)
+}
+
 // run reads the inputs, analyses them and writes the reports to the sink.
 func (j *caseJob) run(rt *session, inputs []string, sink report.Sink) (*caseOutcome, error) {
-	kase, err := rt.open(inputs, j.limits)
+	kase, err := j.open(rt, inputs)
 	if err != nil {
 		return nil, err
 	}
@@ -178,4 +187,12 @@ func settingsOf(kctx *kong.Context) []manifest.Setting {
 		}
 	}
 	return out
+}
+
+// places are what the reports must not lie among, the first naming them.
+func (c *analyzeCmd) places() []string {
+	if c.FromEvents == "" {
+		return c.Input
+	}
+	return append([]string{c.FromEvents}, c.Input...)
 }

@@ -57,7 +57,7 @@ func rereadable(c *parsers.Case, inputs []string) bool {
 	for _, in := range c.Inputs() {
 		total += in.Bytes
 	}
-	return total <= maxReread && !slices.ContainsFunc(inputs, func(in string) bool { return in == "-" || extracted(in) })
+	return len(inputs) > 0 && total <= maxReread && !slices.ContainsFunc(inputs, func(in string) bool { return in == "-" || extracted(in) })
 }
 
 // quoteRecords reads the inputs again. A record that cannot be found again is

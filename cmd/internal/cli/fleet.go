@@ -17,6 +17,7 @@ type fleetFlags struct {
 	InputList    string `group:"fleet" placeholder:"FILE" complete:"files" help:"Read the names of inputs from FILE (- for standard input), one a line; implies --each."`
 	SkipExisting bool   `group:"fleet" help:"Leave out bundles whose reports are there already, made from the same bytes by the same options, rules and version."`
 	shardFlags
+	FromEvents string `group:"fleet" placeholder:"DIR" complete:"dirs" help:"Make one case of the shares that extract --shard wrote to DIR. Inputs, where given, serve to quote from."`
 }
 
 // fleetDir is where the reports of many cases go by default.
@@ -28,6 +29,8 @@ func (f *fleetFlags) wanted() bool { return f.Each || f.InputList != "" }
 // check refuses flags that have no meaning for a single case.
 func (f *fleetFlags) check() error {
 	switch {
+	case f.wanted() && f.FromEvents != "":
+		return usagef("--from-events is one case, --each and --input-list are many")
 	case f.wanted():
 		return nil
 	case f.SkipExisting:

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -25,17 +26,8 @@ func (rt *session) open(inputs []string, limits source.Limits) (*parsers.Case, e
 		return nil, err
 	}
 	rt.log.Debug("reading", "inputs", len(inputs), "workers", rt.workers)
-	rt.garbage(gcReading)
-	counters := cmp.Or(rt.counters, &source.Progress{})
-	var line *progress.Line
-	if !rt.quiet && isTerminal(rt.stderr) {
-		line = progress.Start(rt.stderr, counters)
-	}
+	options, line := rt.reading(limits)
 	defer line.Stop()
-	options := parsers.Options{
-		Limits: limits, Workers: rt.workers, MemoryLimit: rt.memory / spillShare,
-		TempDir: rt.env("TMPDIR"), Progress: counters,
-	}
 	if slices.Contains(inputs, "-") {
 		options.Stdin = newInterruptible(rt.ctx, rt.stdin)
 	}
@@ -71,6 +63,46 @@ func kept(c *parsers.Case) (n int64) {
 	return n
 }
 
+// openShares opens the shares of one case that extract --shard wrote below dir.
+func (rt *session) openShares(dir string) (*parsers.Case, error) {
+	paths, err := filepath.Glob(filepath.Join(globQuote(dir), "*"+extractSuffix))
+	if err != nil {
+		return nil, failf("--from-events %s: %w", dir, err)
+	}
+	if len(paths) == 0 {
+		return nil, failf("--from-events %s: no file there ends in %s", dir, extractSuffix).try("%s extract --shard 0/3 -o %s/0%s INPUT...", programName, dir, extractSuffix)
+	}
+	options, line := rt.reading(source.Limits{})
+	defer line.Stop()
+	c, err := parsers.OpenShares(rt.ctx, paths, options)
+	if err == nil && kept(c) > fewEvents {
+		rt.garbage(gcAnalysing)
+	}
+	if err != nil && !interrupted(err) {
+		return nil, failf("%w", err)
+	}
+	return c, err
+}
+
+// globQuote makes a directory's name match itself alone.
+func globQuote(dir string) string {
+	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`).Replace(dir)
+}
+
+// reading returns the options of a run over inputs, and its progress line.
+func (rt *session) reading(limits source.Limits) (parsers.Options, *progress.Line) {
+	rt.garbage(gcReading)
+	counters := cmp.Or(rt.counters, &source.Progress{})
+	var line *progress.Line
+	if !rt.quiet && isTerminal(rt.stderr) {
+		line = progress.Start(rt.stderr, counters)
+	}
+	return parsers.Options{
+		Limits: limits, Workers: rt.workers, MemoryLimit: rt.memory / spillShare,
+		TempDir: rt.env("TMPDIR"), Progress: counters,
+	}, line
+}
+
 // spillShare is the part of --memory-limit that kept events may take (one
 // quarter): decompressors, tables and the collector's slack need the rest.
 const spillShare = 4
@@ -102,9 +134,11 @@ var notDamage = map[string]bool{"reversed": true, "stamps-disagree": true}
 
 // damage returns the problems that mean lost records: members that no format
 // claims are none, unless they are an input themselves.
-func damage(c *parsers.Case) []event.Problem {
+func damage(c *parsers.Case) []event.Problem { return lost(c.Problems()) }
+
+func lost(problems []event.Problem) []event.Problem {
 	var out []event.Problem
-	for _, p := range c.Problems() {
+	for _, p := range problems {
 		if notDamage[p.Code] || p.Code == "unknown-format" && strings.Contains(p.Path, "!/") {
 			continue
 		}

@@ -36,6 +36,7 @@ type root struct {
 	Diff       diffCmd       `cmd:"" help:"Compare two reports: new, gone and changed causes."`
 	Merge      mergeCmd      `cmd:"" help:"Sum up the reports of many cases."`
 	Extract    extractCmd    `cmd:"" help:"Keep what bears on probes in one small file."`
+	Compact    compactCmd    `cmd:"" help:"Bring the tables of many cases into one place, in few large files."`
 	Explain    explainCmd    `cmd:"" help:"Describe a cause: how it shows, what resembles it, what to do."`
 	Rules      rulesCmd      `cmd:"" help:"List the causes the tool can name."`
 	Completion completionCmd `cmd:"" help:"Print the completion script of a shell."`
