@@ -59,7 +59,7 @@ func attemptRow(w *probe.Worker, a *probe.Attempt) model.Attempt {
 		Probe: w.Type.String(), Outcome: a.Outcome.String(), Source: a.Source, ErrorClass: string(a.Class), Output: a.Output, Target: a.Target,
 		Start: a.Start, End: a.End, StartInferred: a.StartInferred, TimeBasis: a.Basis.String(),
 		ARPMs: ms(a.Phases.ARP), ConnectMs: ms(a.Phases.Connect), FirstByteMs: ms(a.Phases.FirstByte),
-		Count: max(a.Count, 1), Refs: a.Refs, JoinReason: a.JoinReason, JoinConfidence: a.JoinScore, Threshold: a.Threshold}
+		Count: max(a.Count, 1), Since: a.Since, Refs: a.Refs, JoinReason: a.JoinReason, JoinConfidence: a.JoinScore, Threshold: a.Threshold}
 	if a.Missing {
 		m.Outcome = "missing"
 	}

@@ -56,9 +56,12 @@ type Attempt struct {
 	StartInferred bool
 	// Missing marks a grid slot without any trace.
 	Missing bool
-	Count   int64 // attempts an event stands for
-	Refs    []event.Ref
-	Conn    *capture.Conn // nil when not joined
+	// Count is how many attempts an event stands for, or ticks a missing one; Since is
+	// when the first of an event's was, zero for one alone.
+	Count int64
+	Since event.Nanos
+	Refs  []event.Ref
+	Conn  *capture.Conn // nil when not joined
 	// JoinReason says why it was joined or, for a nil Conn, why not: one of the Why
 	// constants.
 	JoinReason string

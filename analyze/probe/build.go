@@ -149,9 +149,7 @@ func (b *Builder) Finish() *Set {
 		}
 	}
 	for _, p := range b.x.Pods {
-		for i := range p.Events {
-			b.fromEvent(p, &p.Events[i])
-		}
+		b.fromEvents(p)
 	}
 	s := &Set{}
 	for _, w := range b.workers {
