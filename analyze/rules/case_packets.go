@@ -229,7 +229,8 @@ type macUse struct {
 }
 
 // owners returns the MACs that spoke for the IP in [from, to]: as the sender of
-// ARP, or as the source of a SYN-ACK; in order of appearance.
+// ARP, or as the source of a frame of its own or of a SYN-ACK that no router
+// passed on; in order of appearance.
 func (c *Case) owners(ip netip.Addr, from, to event.Nanos) []macUse {
 	var out []macUse
 	see := func(m event.MAC, at event.Nanos, ref event.Ref) {
@@ -257,7 +258,7 @@ func (c *Case) owners(ip netip.Addr, from, to event.Nanos) []macUse {
 			continue
 		}
 		for _, k := range c.Captures.Between(s, from, to) {
-			if f := k.Seen().Flow; f.SYNACK.Seen() {
+			if f := k.Seen().Flow; f.SYNACK.Seen() && !event.Routed(f.SYNACKTTL) {
 				see(f.AnswerMAC, f.SYNACK.At, k.Seen().Ref)
 			}
 		}

@@ -194,6 +194,17 @@ func (*ARP) Kind() Kind { return KindARP }
 // Kind implements Payload.
 func (*Egress) Kind() Kind { return KindEgress }
 
+// Routed reports whether a TTL or hop limit is one that no host begins with: a
+// router passed the packet on, and its link-layer source is the router's. Zero
+// stands for one that is not known.
+func Routed(ttl uint8) bool {
+	switch ttl {
+	case 0, 1, 32, 64, 128, 255:
+		return false
+	}
+	return true
+}
+
 // Shift returns a copy of the flow with d added to every time, the flow itself
 // for zero.
 func (f *Flow) Shift(d time.Duration) *Flow {

@@ -30,8 +30,12 @@ var egressNames = [...]string{
 	ARP: "arp", Neighbour: "nd", RouterSolicit: "rs", Multicast: "mld", Fragment: "",
 }
 
-// sighting reports a frame that a host sent of its own accord.
+// sighting reports a frame that a host sent of its own accord. One that a router
+// passed on is none: its MAC is the router's, its address another host's.
 func (t *Tracker) sighting(p *Packet) {
+	if event.Routed(p.TTL) && p.Lacks&LacksTTL == 0 && !p.Dst.IsMulticast() {
+		return
+	}
 	k := egressKey{mac: p.EthSrc, what: uint8(p.Kind)}
 	if p.EthSrc.IsZero() {
 		// Printed packets seldom have MACs; captures without them (loopback, tunnels'

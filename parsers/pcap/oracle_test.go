@@ -85,6 +85,7 @@ func theirAnswer(link uint32, frame []byte) (a answer, ok bool) {
 	if first == nil {
 		return a, false
 	}
+	layers.RegisterUDPPortLayerType(8472, layers.LayerTypeVXLAN) // Linux's port, before one was registered
 	pkt := gopacket.NewPacket(rest, first, gopacket.DecodeOptions{NoCopy: true, Lazy: false})
 	if link == linkSLL2 && frame[11] == 6 {
 		a.EthSrc = event.MAC(frame[12:])
