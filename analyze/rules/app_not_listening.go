@@ -17,7 +17,7 @@ var _ = register(Rule{
 	Needs:    []string{"\"connection refused\" from the right IP while the container ran, and no sign of another responder."},
 	Supports: []string{"SYN and RST are visible inside the pod.", "Refused ever since the container started.", "The container log tells of a later bind, or of a bind to 127.0.0.1.", "The pod's socket list has no such listener."},
 	Contradicts: []string{"The port answered before and after in the same container run, with no sign in the container log.",
-		"A frame from the pod heals it.", "The RST was not sent by the pod."},
+		"A frame from the pod heals it.", "The RST was not sent by the pod.", "The SYNs go through the node's loopback interface."},
 	LookAlikes: []LookAlike{
 		{"duplicate-pod-ip", "the connection never shows up inside the pod"},
 		{"app-slow-start", "the refusals end by themselves, some time after the start"},
@@ -25,7 +25,7 @@ var _ = register(Rule{
 		{"policy-reject", "the socket list has the listener, and a rule rejects"},
 		{"mesh-redirect-dead-port", "the socket list has the listener, and a nat rule redirects"},
 	},
-	Limits:     []Limit{{"kubelet log and objects", 0.65}, {"with the container log", 0.85}, {"node capture", 0.65}, {"pod capture", 0.90}},
+	Limits:     []Limit{{"kubelet log and objects", 0.65}, {"with the container log", 0.85}, {"node capture", 0.65}, {"node capture without a SYN to the pod", 0.50}, {"pod capture", 0.90}},
 	Sentence:   "Nothing listens on the probed port of %s.",
 	Recommend:  []string{"listen-everywhere", "fix-probe-target", "read-previous-logs"},
 	Collect:    []string{MissPodCapture, MissListeners, MissAppLog, MissPodRules},
@@ -70,6 +70,12 @@ func evalAppNotListening(c *Case) (v Verdict) {
 	}
 	if out := c.NotInPod(refused); len(out) > 0 {
 		v.Con(GroupTwoPoints, WeightDirect, flowFact("The connections never reached the pod: something else refused them.", out))
+	}
+	if !c.hostNetworkOnly() {
+		v.Con(GroupNodePcap, WeightDirect, c.onLoopback(refused))
+	}
+	if c.refusedUnseen().OK() {
+		v.Limit(0.50, "a capture that would show them holds no SYN to the pod")
 	}
 	if f := c.HealedByEgress(); f.OK() {
 		v.Con(GroupARP, WeightDirect, f)

@@ -2,6 +2,7 @@ package rules
 
 import (
 	"fmt"
+	"net/netip"
 
 	"github.com/probe-forensics/probe-forensics/analyze/probe"
 	"github.com/probe-forensics/probe-forensics/parsers/event"
@@ -19,7 +20,7 @@ var _ = register(Rule{
 	Supports:    []string{"The node repeats its SYN although it was answered at once.", "The probe's source is a dummy or service address.", "The kernel logs martian sources.", "Rules drop packets in state INVALID or switch tracking off."},
 	Contradicts: []string{"The node acknowledges the SYN-ACK.", "The SYN-ACK comes late: then the node answers it, with ACK or RST."},
 	LookAlikes:  []LookAlike{{"packet-loss-latency", "some handshakes complete, or the SYN-ACK comes late"}, {"policy-drop", "no SYN-ACK leaves the pod"}},
-	Limits:      []Limit{{"node and pod capture", 0.90}, {"one capture", 0.85}, {"logs alone", 0.30}},
+	Limits:      []Limit{{"a drop log of the answers", 0.95}, {"node and pod capture", 0.90}, {"one capture", 0.70}, {"logs alone", 0.30}},
 	Sentence:    "The answers of %s reached the node but were dropped before the kubelet saw them.",
 	Recommend:   []string{"reply-path"},
 	Collect:     []string{MissNodeRules, MissKernelLog, MissVethCapture},
@@ -56,14 +57,32 @@ func evalConntrackInvalid(c *Case) (v Verdict) {
 	if f := c.nodeState(event.NodeMartian); f.OK() {
 		v.Sup(GroupKernel, WeightState, f)
 	}
+	dropped := c.dropLines(func(line string, server netip.AddrPort) bool { return ends(line, "SRC=", "SPT=", server) })
+	v.Sup(GroupKernel, WeightTwoPoints, dropped)
+	v.Sup(GroupSpec, WeightSmell, c.oddSource(half))
 	if n := len(c.TimedOut()); len(half)*2 < n {
 		v.Con(GroupPodPcap, WeightSoft, factOf("Most timed-out attempts look different.", c.TimedOut()))
 	}
-	if len(both) > 0 {
+	if dropped.OK() {
+		v.Limit(0.95, "a drop log of the answers")
+	} else if len(both) > 0 {
 		v.Limit(0.90, "node and pod capture")
 	} else {
 		v.Limit(0.70, "one capture point")
 	}
 	v.Ask(MissNodeRules, MissKernelLog)
 	return v
+}
+
+// oddSource tells whether the probes come from an address that no interface
+// towards pods should have: a link-local one, as node-local caches and service
+// proxies put on dummy interfaces.
+func (c *Case) oddSource(as []*probe.Attempt) Fact {
+	odd := joined(as, func(_ *probe.Attempt, f *event.Flow) bool {
+		return f.Client.Addr().Is4() && f.Client.Addr().IsLinkLocalUnicast()
+	})
+	if len(odd) == 0 {
+		return Fact{}
+	}
+	return flowFact("The probes come from "+odd[0].Conn.Seen().Flow.Client.Addr().String()+", an address of a dummy interface: answers to it may take another way.", odd)
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/probe-forensics/probe-forensics/analyze/identity"
+	"github.com/probe-forensics/probe-forensics/analyze/probe"
 	"github.com/probe-forensics/probe-forensics/parsers/event"
 )
 
@@ -20,7 +21,7 @@ var _ = register(Rule{
 		"The impostor's RST on the bridge equals that of a closed port in every field. What separates them: a capture inside the pod without the SYN, the interface the answer comes from, two MACs that answer one ARP request, or failures that stop right after a frame from the pod.",
 		"Completed pods keep their IP in status, and host-network pods share the node's: neither is a duplicate.",
 	},
-	Needs: []string{"One of: two running pods with the IP; two MACs answer one ARP request; IPAM lists two sandboxes for the IP; the refusal leaves through an interface that is not the pod's; the IP is local to the node; " +
+	Needs: []string{"One of: two running pods with the IP; two MACs answer one ARP request; IPAM lists two sandboxes for the IP; the refusal leaves through an interface that is not the pod's; the IP is local to the node, or its SYNs go through the node's loopback interface or nowhere at all; " +
 		"refused connections on the node that never appear inside the pod; refusals that stop right after a frame from the pod without any container event."},
 	Supports: []string{"Failures begin or end with a frame sent from the pod's address, without a restart.", "Success and refusal alternate in one container run.", "The address management was restarted before."},
 	Contradicts: []string{"Every RST was also seen inside the right pod: the pod itself refused.",
@@ -30,10 +31,11 @@ var _ = register(Rule{
 		{"app-not-listening", "SYN and RST are visible inside the pod; on the bridge the two look alike"},
 		{"policy-reject", "an ICMP error answers, or a rule in a dump does"},
 	},
-	Limits:    []Limit{{"objects and events alone", 0.90}, {"node capture with two MACs answering", 0.80}, {"healed by a frame from the pod alone", 0.65}, {"node and pod capture", 0.95}},
+	Limits: []Limit{{"objects and events alone", 0.90}, {"objects and the log of the address management", 0.95}, {"SYNs on loopback, no routes", 0.65}, {"refused without a SYN on the way", 0.50},
+		{"node capture with two MACs answering", 0.80}, {"healed by a frame from the pod alone", 0.65}, {"node and pod capture", 0.95}},
 	Sentence:  "A second network stack owned the IP of %s and answered in its place.",
 	Recommend: []string{"remove-duplicate", "capture-l2", "ping-heals", "ptr-route-check"},
-	Collect:   []string{MissVethCapture, MissPodCapture, MissL2Tables, MissIPAM},
+	Collect:   []string{MissVethCapture, MissPodCapture, MissL2Tables, MissIPAM, MissRoutes},
 	Precedents: []string{"https://github.com/kubernetes/kubernetes/issues/64464", "https://github.com/kubernetes/kubernetes/issues/43910", "https://github.com/aws/amazon-vpc-cni-k8s/issues/711",
 		"https://github.com/cozystack/cozystack/issues/3615", "https://github.com/cilium/cilium/issues/38313"},
 	Thresholds: []Threshold{{"overlap", 5, "s", "shortest overlap of two owners' intervals that counts"}},
@@ -52,11 +54,25 @@ func evalDuplicatePodIP(c *Case) (v Verdict) {
 	}
 	if f := c.TwoOwners(); f.OK() {
 		v.Need(GroupStatus, WeightLiteral, f)
-		v.Limit(0.90, "two objects claim the IP; packets were not needed")
 		strong = true
+		if assigned := c.assignedTwice(); assigned.OK() {
+			v.Need(GroupRuntime, WeightState, assigned)
+			v.Sup(GroupHost, WeightStateLoose, c.nodeState(event.NodeIPAMStarted))
+		} else {
+			v.Limit(0.90, "two objects claim the IP; packets were not needed")
+		}
 	}
 	if f := c.localOnNode(); f.OK() {
 		strong = v.Need(GroupHost, WeightLiteral, f) || strong
+		v.Sup(GroupNodePcap, WeightState, c.onLoopback(refused))
+	} else if f := c.onLoopback(refused); f.OK() {
+		strong = v.Need(GroupNodePcap, 0.65, f) || strong
+		v.Limit(0.65, "no routes that say whose address it is")
+		v.Ask(MissRoutes)
+	} else if f := c.refusedUnseen(); f.OK() && !strong {
+		strong = v.Need(GroupNodePcap, WeightState, f)
+		v.Limit(0.50, "no routes that say whose address it is")
+		v.Ask(MissRoutes)
 	}
 	two := c.TwoMACs()
 	if two.OK() {
@@ -148,6 +164,60 @@ func (c *Case) TwoOwners() Fact {
 		}
 	}
 	return Fact{}
+}
+
+// assignedTwice cites the address management handing out a probed IP that
+// another pod held.
+func (c *Case) assignedTwice() Fact {
+	for _, s := range c.servers() {
+		for _, p := range c.Index.PodsWith(s.Addr()) {
+			for i := range p.Intervals {
+				iv := &p.Intervals[i]
+				if iv.IP != s.Addr() || p.HostNetwork {
+					continue
+				}
+				for _, src := range iv.Sources {
+					if src.Kind != "ipam" || src.At > c.Last {
+						continue
+					}
+					for _, h := range c.Index.Holders(s.Addr(), src.At) {
+						if h.Pod != p && owns(h.Interval) && h.Interval.From < src.At {
+							return Fact{Claim: fmt.Sprintf("The address management gave %s to %s while %s held it.", s.Addr(), p.PodRef, h.Pod.PodRef), At: src.At,
+								Refs: cite(src.Ref, h.Interval.Sources[0].Ref), N: 1}
+						}
+					}
+				}
+			}
+		}
+	}
+	return Fact{}
+}
+
+// onLoopback cites attempts whose SYN went out through the node's loopback
+// interface.
+func (c *Case) onLoopback(as []*probe.Attempt) Fact {
+	lo := joined(as, func(_ *probe.Attempt, f *event.Flow) bool { return slices.Contains(f.SYNInterfaces, "lo") })
+	if len(lo) == 0 {
+		return Fact{}
+	}
+	return flowFact("The SYNs go through the node's own loopback interface.", lo)
+}
+
+// refusedUnseen cites refusals whose SYN a covering capture between node and pod
+// does not hold, although it shows other pods: something on the node itself
+// refused.
+func (c *Case) refusedUnseen() Fact {
+	text := c.OfClass(probe.ClassRefused)
+	var out []*probe.Attempt
+	for _, a := range text {
+		if a.JoinReason == "no-syn" {
+			out = append(out, a)
+		}
+	}
+	if len(out) < 2 || len(out)*2 < len(text) || c.hostNetworkOnly() {
+		return Fact{}
+	}
+	return factOf(fmt.Sprintf("%d attempts were refused without a SYN on the way to the pod.", len(out)), out)
 }
 
 // owns reports whether a source that knows of ownership stands behind an

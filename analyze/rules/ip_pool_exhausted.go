@@ -2,6 +2,8 @@ package rules
 
 import (
 	"strings"
+
+	"github.com/probe-forensics/probe-forensics/parsers/event"
 )
 
 var _ = register(Rule{
@@ -35,10 +37,15 @@ func evalIPPool(c *Case) (v Verdict) {
 		v.Sup(GroupRuntime, WeightState, c.runtimeFailures())
 	} else if f = c.sandboxFailures(func(s string) bool { return strings.Contains(s, "failed to assign an IP address") }); f.OK() {
 		// Printed as well while the address daemon starts or an interface attaches.
-		v.Need(GroupKubelet, WeightStateLoose, f)
-		v.SubReason = "ipam-not-ready"
-		v.Limit(0.60, "the same text is printed while the address management starts")
-		v.Ask(MissIPAM)
+		if full := c.nodeState(event.NodeIPPoolFull); full.OK() {
+			v.Satisfied = v.Need(GroupKubelet, WeightLiteral, f)
+			v.Need(GroupRuntime, WeightTwoPoints, full.Say("The address daemon counts no free address: "+full.Claim+"."))
+		} else {
+			v.Need(GroupKubelet, WeightStateLoose, f)
+			v.SubReason = "ipam-not-ready"
+			v.Limit(0.60, "the same text is printed while the address management starts")
+			v.Ask(MissIPAM)
+		}
 	}
 	if len(c.Failed()) > 0 && v.Satisfied {
 		// A probe that ran proves that the pod had an address by then.

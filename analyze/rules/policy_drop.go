@@ -48,7 +48,7 @@ func evalPolicyDrop(c *Case) (v Verdict) {
 	silent := c.Silent()
 	unsent := c.Unsent()
 	timed := c.TimedOut()
-	drop := c.droppedLines()
+	drop := c.dropLines(func(line string, server netip.AddrPort) bool { return ends(line, "DST=", "DPT=", server) })
 	policy, sudden := c.policies()
 	if len(timed) == 0 {
 		return v
@@ -141,22 +141,17 @@ func evalPolicyDrop(c *Case) (v Verdict) {
 	return v
 }
 
-// droppedLines cites log lines of dropped packets that belong to the failing
-// probes: to or from a probed address, and its port where the line names one. A
-// firewall logs many that do not.
-func (c *Case) droppedLines() Fact {
+// dropLines cites log lines of dropped packets that belong to a probed address.
+// A firewall logs many that do not.
+func (c *Case) dropLines(belongs func(line string, server netip.AddrPort) bool) Fact {
 	f := Fact{}
 	n := c.Index.Node(c.Node)
 	if n == nil {
 		return f
 	}
 	for _, s := range n.States {
-		if s.Code != event.NodePolicyDrop || s.At < c.First.Add(-2*time.Minute) || s.At > c.Last.Add(2*time.Minute) {
-			continue
-		}
-		if slices.ContainsFunc(c.servers(), func(a netip.AddrPort) bool {
-			return ends(s.Message, "DST=", "DPT=", a) || ends(s.Message, "SRC=", "SPT=", a)
-		}) {
+		if s.Code == event.NodePolicyDrop && s.At >= c.First.Add(-2*time.Minute) && s.At <= c.Last.Add(2*time.Minute) &&
+			slices.ContainsFunc(c.servers(), func(a netip.AddrPort) bool { return belongs(s.Message, a) }) {
 			f.add(oneLine(s.Message), s.At, s.Ref)
 		}
 	}

@@ -62,7 +62,7 @@ func evalRuntimeDown(c *Case) (v Verdict) {
 	default:
 		v.OnlyContributes = true
 	}
-	if up.OK() && !down.OK() {
+	if up.OK() {
 		v.SubReason = "restart"
 	}
 	v.Sup(GroupTiming, WeightState, c.othersErrored())

@@ -280,7 +280,9 @@ const (
 	NodeOwnAddress       = "own-address-received" // "received packet on X with own address as source address"
 	NodeDuplicateAddr    = "duplicate-address"
 	NodeMartian          = "martian-source"
-	NodePolicyDrop       = "policy-drop" // a policy or firewall log line
+	NodePolicyDrop       = "policy-drop"  // a policy or firewall log line; Value the destination
+	NodeIPPoolFull       = "ip-pool-full" // the address daemon has none left; Value "total/assigned"
+	NodeIPAMStarted      = "ipam-started" // the address daemon began anew
 	NodeTimeChanged      = "time-changed"
 	NodeSoftLockup       = "soft-lockup"
 	NodeEviction         = "eviction"

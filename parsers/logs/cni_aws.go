@@ -2,6 +2,8 @@ package logs
 
 import (
 	"bytes"
+	"fmt"
+	"strconv"
 
 	"github.com/probe-forensics/probe-forensics/parsers/event"
 )
@@ -16,14 +18,19 @@ import (
 //	Received AddNetwork for NS /proc/1/ns/net, Pod P, NameSpace NS, Container SB, ifname eth0   (before 1.7)
 //	AssignPodIPv4Address: Assign IP 10.1.2.3 to pod (name P, namespace NS container SB)         (before 1.7)
 //	Send AddNetworkReply: IPv4Addr , DeviceNumber: 0, err: … no available IP addresses
+//	Starting L-IPAMD v1.5.5 …
+//	getLocalPodsWithRetry() found 0 local pods
 func awsLine(s *session, h *hostState, r *record, st event.Stamp, text []byte) bool {
 	if len(text) < 20 {
 		return false
 	}
 	switch text[0] {
-	case 'A', 'U', 'R', 'S':
+	case 'A', 'U', 'R', 'S', 'I', 'g':
 	default:
 		return false
+	}
+	if (bytes.HasPrefix(text, []byte("IP")) || bytes.Contains(text, []byte("IP address pool stats"))) && awsStats(s, h, r, st, text) {
+		return true
 	}
 	switch {
 	case hasText(text, "AddNetworkRequest: ", &text):
@@ -36,6 +43,8 @@ func awsLine(s *session, h *hostState, r *record, st event.Stamp, text []byte) b
 		s.awsUnassign(h, r, st, text)
 	case hasText(text, "Send AddNetworkReply: ", &text):
 		s.awsReply(h, r, st, text)
+	case bytes.HasPrefix(text, []byte("Starting L-IPAMD")), bytes.HasPrefix(text, []byte("getLocalPodsWithRetry() found 0 ")):
+		s.emit(h, r, st, 0, &event.NodeState{Code: event.NodeIPAMStarted, Message: clip(text, maxMessage)})
 	default:
 		return false
 	}
@@ -122,4 +131,71 @@ func (s *session) awsReply(h *hostState, r *record, st event.Stamp, b []byte) {
 	}
 	s.emit(h, r, st, 0, &event.SandboxChange{SandboxID: h.lastSandbox, Pod: h.sandboxes[h.lastSandbox], Op: event.SandboxFailed,
 		Attempt: -1, Message: clip(err, maxMessage)})
+}
+
+// awsStats reads the counters of the pool, of which only a pool without a free
+// address is kept. Addresses that cool down are not free.
+//
+//	AssignPodIPv4Address: IP address pool stats: total 64, assigned 64
+//	IP/Prefix Address Pool stats: total: 18, assigned: 1, cooldownIPs: 0, total prefixes: 0
+//	IP pool stats: total = 10, used = 10, c.maxIPsPerENI = 5
+//	IP stats for Network Card 0 - total IPs: 28, assigned IPs: 3, cooldown IPs: 0
+func awsStats(s *session, h *hostState, r *record, st event.Stamp, text []byte) bool {
+	total, ok := countAfter(text, "total")
+	if !ok {
+		return false
+	}
+	used, ok := countAfter(text, "assigned")
+	if !ok {
+		if used, ok = countAfter(text, "used"); !ok {
+			return false
+		}
+	}
+	resting, _ := countAfter(text, "cooldown")
+	if total > 0 && used+resting >= total {
+		s.emit(h, r, st, 0, &event.NodeState{Code: event.NodeIPPoolFull, Message: clip(text, maxMessage),
+			Value: strconv.FormatInt(total, 10) + "/" + strconv.FormatInt(used+resting, 10)})
+	}
+	return true
+}
+
+// countAfter reads the number behind a word: "total 64", "total: 64", "total =
+// 64", "total IPs: 64", "cooldownIPs: 0".
+func countAfter(text []byte, word string) (int64, bool) {
+	_, rest, ok := bytes.Cut(text, []byte(word))
+	if !ok {
+		return 0, false
+	}
+	n, _, ok := leadingUint(bytes.TrimLeft(rest, " :=IPs"))
+	return n, ok
+}
+
+// awsFlow reads what the network policy agent logs of a connection, of which
+// only a denied one is kept. Its fields stand as keys of the record, or in the
+// message itself.
+//
+//	{…,"msg":"Flow Info:  ","Src IP":"10.1.2.3","Src Port":49880,"Dest IP":"10.1.2.4","Dest Port":8080,"Proto":"TCP","Verdict":"DENY"}
+//	Flow Info: Src IP: 10.1.2.3 Src Port: 49880 Dest IP: 10.1.2.4 Dest Port: 8080 Proto: TCP Verdict: DENY
+func awsFlow(s *session, h *hostState, r *record, st event.Stamp, text []byte, pairs []pair) {
+	field := func(key string) []byte {
+		for i := range pairs {
+			if string(pairs[i].key) == key {
+				return pairs[i].val
+			}
+		}
+		_, rest, _ := bytes.Cut(text, []byte(key))
+		rest = bytes.TrimLeft(rest, ": ")
+		if i := bytes.IndexAny(rest, " ,;"); i >= 0 {
+			rest = rest[:i]
+		}
+		return rest
+	}
+	if string(field("Verdict")) != "DENY" {
+		return
+	}
+	if _, ok := ipAddr(field("Dest IP")); !ok {
+		return
+	}
+	s.emit(h, r, st, 0, &event.NodeState{Code: event.NodePolicyDrop, Value: s.intern(field("Dest IP")),
+		Message: fmt.Sprintf("Flow Info: SRC=%s DST=%s SPT=%s DPT=%s VERDICT=DENY", field("Src IP"), field("Dest IP"), field("Src Port"), field("Dest Port"))})
 }

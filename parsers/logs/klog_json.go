@@ -47,6 +47,10 @@ func readJSONLine(s *session, h *hostState, r *record) bool {
 		s.jsonText = appendJSONString(s.jsonText[:0], text)
 		text = s.jsonText
 	}
+	if bytes.HasPrefix(text, []byte("Flow Info")) {
+		awsFlow(s, h, r, stamp, text, s.jsonPairs(r.msg))
+		return true
+	}
 	if awsLine(s, h, r, stamp, text) || len(text) == 0 {
 		return true
 	}

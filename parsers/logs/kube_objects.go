@@ -112,7 +112,7 @@ func readerOf(kind string) objectReader {
 		return (*objectStream).calicoPolicy
 	case "CiliumNetworkPolicy", "CiliumClusterwideNetworkPolicy":
 		return (*objectStream).ciliumPolicy
-	case "AdminNetworkPolicy", "BaselineAdminNetworkPolicy":
+	case "AdminNetworkPolicy", "BaselineAdminNetworkPolicy", "ClusterNetworkPolicy":
 		return (*objectStream).adminPolicy
 	case "PeerAuthentication":
 		return (*objectStream).peerAuthentication

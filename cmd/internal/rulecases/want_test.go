@@ -29,8 +29,8 @@ func check(t *testing.T, want []wish, r *model.Result) {
 		case "primary":
 			inc = nil
 			for i := range r.Incidents {
-				if matches(&r.Incidents[i], w) && (inc == nil || r.Incidents[i].Cause.ID == w.id) {
-					inc = &r.Incidents[i]
+				if o := &r.Incidents[i]; matches(o, w) && (inc == nil || inc.Cause.ID != w.id && o.Cause.ID == w.id) {
+					inc = o
 				}
 			}
 			require.NotNil(t, inc, "no incident of the subject\n%s", all)
