@@ -10,7 +10,7 @@ LDFLAGS     := -s -w -X github.com/probe-forensics/probe-forensics/cmd/internal/
 
 export CGO_ENABLED = 0
 
-.PHONY: help build demo test lint law generate fuzz race vuln eval mutation bench bench-quick bench-go release-snapshot clean FORCE
+.PHONY: help build demo test lint law generate queries fuzz race vuln eval mutation bench bench-quick bench-go release-snapshot clean FORCE
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -37,6 +37,10 @@ generate: ## rewrite what is generated from the code
 	$(GO) test ./cmd/internal/cli -run 'TestManualPage|TestReadme|TestCausePages|TestFormatsPage' -update
 	$(GO) test ./report ./report/term -update
 	$(GO) test ./cmd/internal/rulecases -run TestEvaluation -update
+
+queries: ## run the recipes of docs/queries.md in DuckDB; UPDATE=-update rewrites their results
+	@if ! command -v "$${CC:-cc}" >/dev/null; then echo "no C compiler, which DuckDB needs: docs/queries.md stays unchecked"; \
+	else cd docs/duckdb && CGO_ENABLED=1 $(GO) vet . && CGO_ENABLED=1 $(GO) test . $(UPDATE); fi
 
 fuzz: ## run every fuzz target for FUZZTIME (30s)
 	.ci/fuzz $(FUZZTIME)

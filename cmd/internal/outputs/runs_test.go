@@ -18,6 +18,7 @@ var committed = map[string]string{
 	"demo":    demo,
 	"mixed":   "../../../fixtures/recordings/mixed/bundle.tar.gz",
 	"healthy": "../../../fixtures/recordings/healthy/bundle.tar.gz",
+	"reuse":   "../../../fixtures/recordings/reuse/bundle.tar.gz",
 }
 
 // TestLargestInputsRenderInAllFormats takes the three largest recordings and
