@@ -35,8 +35,9 @@ law: ## check which package imports which
 
 generate: ## rewrite what is generated from the code
 	$(GO) test ./cmd/internal/cli -run 'TestManualPage|TestReadme|TestCausePages|TestFormatsPage' -update
-	$(GO) test ./report ./report/term -update
+	$(GO) test ./report ./report/term ./report/parquetout -update
 	$(GO) test ./cmd/internal/rulecases -run TestEvaluation -update
+	$(GO) test ./cmd/internal/outputs -run "TestGoldenReports|TestFlavors" -update
 
 queries: ## run the recipes of docs/queries.md in DuckDB; UPDATE=-update rewrites their results
 	@if ! command -v "$${CC:-cc}" >/dev/null; then echo "no C compiler, which DuckDB needs: docs/queries.md stays unchecked"; \
