@@ -89,4 +89,3 @@ func TestFlavors(t *testing.T) {
 		assert.NotContains(t, string(plain), not)
 	}
 }
-
