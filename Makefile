@@ -53,7 +53,7 @@ eval: ## count right verdicts on recordings (../shared) and cases, print it and 
 
 race: ## run the tests of concurrent code under the race detector (needs a C compiler)
 	CGO_ENABLED=1 $(GO) test -race ./parsers ./parsers/spill ./cmd/internal/progress
-	CGO_ENABLED=1 $(GO) test -race ./cmd/internal/cli -run 'TestScripts'
+	CGO_ENABLED=1 $(GO) test -race ./cmd/internal/cli -run 'TestScripts/(fleet|shares)$$'
 
 vuln: ## check against the Go vulnerability database
 	.ci/vuln
