@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"github.com/probe-forensics/probe-forensics/parsers/event"
+	"github.com/probe-forensics/probe-forensics/parsers/source"
 	"github.com/probe-forensics/probe-forensics/parsers/spill"
 )
 
@@ -30,9 +31,7 @@ func OpenEvents(ctx context.Context, paths []string, opts Options) (*Case, error
 	if len(paths) == 0 {
 		return nil, errors.New("no inputs")
 	}
-	if opts.MemoryLimit <= 0 {
-		opts.MemoryLimit = DefaultMemoryLimit
-	}
+	opts = opts.withDefaults()
 	c := &Case{store: spill.NewStore(opts.MemoryLimit, opts.TempDir)}
 	for _, p := range paths {
 		if err := c.load(ctx, p, opts.Stdin); err != nil {
@@ -57,7 +56,7 @@ func (c *Case) load(ctx context.Context, path string, stdin io.Reader) error {
 	if r == nil {
 		return errors.New("standard input is not available")
 	}
-	t, logs, err := spill.Read(bufio.NewReaderSize(cancellable{ctx, r}, 256<<10), c.store)
+	t, logs, err := spill.Read(bufio.NewReaderSize(source.Cancellable(ctx, r), 256<<10), c.store)
 	if err != nil {
 		return err
 	}
@@ -82,17 +81,4 @@ func (c *Case) load(ctx context.Context, path string, stdin io.Reader) error {
 		c.problems = append(c.problems, p)
 	}
 	return nil
-}
-
-// cancellable ends a read loop when its context ends.
-type cancellable struct {
-	ctx context.Context
-	r   io.Reader
-}
-
-func (c cancellable) Read(p []byte) (int, error) {
-	if err := c.ctx.Err(); err != nil {
-		return 0, err
-	}
-	return c.r.Read(p)
 }

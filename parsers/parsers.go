@@ -55,6 +55,17 @@ type Options struct {
 	take func(path string) bool // of a share
 }
 
+// withDefaults fills in what zero stands for.
+func (o Options) withDefaults() Options {
+	if o.Workers <= 0 {
+		o.Workers = runtime.GOMAXPROCS(0)
+	}
+	if o.MemoryLimit <= 0 {
+		o.MemoryLimit = DefaultMemoryLimit
+	}
+	return o
+}
+
 func (o Options) source() source.Options {
 	return source.Options{Limits: o.Limits, Stdin: o.Stdin, Progress: o.Progress, Take: o.take}
 }
@@ -112,18 +123,17 @@ func Open(ctx context.Context, inputs []string, opts Options) (*Case, error) {
 	if len(inputs) == 0 {
 		return nil, errors.New("no inputs")
 	}
-	if opts.Workers <= 0 {
-		opts.Workers = runtime.GOMAXPROCS(0)
-	}
-	if opts.MemoryLimit <= 0 {
-		opts.MemoryLimit = DefaultMemoryLimit
-	}
-	in := newIngest(opts)
+	in := newIngest(opts.withDefaults())
 	res, err := in.run(ctx, inputs)
 	if err != nil {
 		return nil, errors.Join(err, in.store.Close())
 	}
-	c := in.finish(res)
+	return in.finish(res).readable()
+}
+
+// readable returns the case, or closes it and says why nothing in it can be
+// read.
+func (c *Case) readable() (*Case, error) {
 	if !slices.ContainsFunc(c.infos, func(i *event.StreamInfo) bool { return i.Format != "" }) {
 		return nil, errors.Join(&UnreadableError{Reasons: c.reasons()}, c.Close())
 	}

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"runtime"
 	"slices"
 	"strings"
 
@@ -35,14 +34,8 @@ func WriteShare(ctx context.Context, w io.Writer, inputs []string, share Share, 
 	if len(inputs) == 0 {
 		return nil, errors.New("no inputs")
 	}
-	if opts.Workers <= 0 {
-		opts.Workers = runtime.GOMAXPROCS(0)
-	}
-	if opts.MemoryLimit <= 0 {
-		opts.MemoryLimit = DefaultMemoryLimit
-	}
 	opts.take = share.Take
-	in := newIngest(opts)
+	in := newIngest(opts.withDefaults())
 	defer in.store.Close()
 	res, err := in.run(ctx, inputs)
 	if err != nil {
@@ -80,19 +73,13 @@ func OpenShares(ctx context.Context, paths []string, opts Options) (*Case, error
 	if len(paths) == 0 {
 		return nil, errors.New("no inputs")
 	}
-	if opts.MemoryLimit <= 0 {
-		opts.MemoryLimit = DefaultMemoryLimit
-	}
 	opts.Workers = 1
-	in := newIngest(opts)
+	in := newIngest(opts.withDefaults())
 	c, err := in.reduce(ctx, paths)
 	if err != nil {
 		return nil, errors.Join(err, in.store.Close())
 	}
-	if !slices.ContainsFunc(c.infos, func(i *event.StreamInfo) bool { return i.Format != "" }) {
-		return nil, errors.Join(&UnreadableError{Reasons: c.reasons()}, c.Close())
-	}
-	return c, nil
+	return c.readable()
 }
 
 func (in *ingest) reduce(ctx context.Context, paths []string) (*Case, error) {
@@ -148,7 +135,7 @@ func readShare(ctx context.Context, path string, store *spill.Store) (*spill.Tab
 		return nil, nil, err
 	}
 	defer f.Close()
-	t, logs, err := spill.Read(bufio.NewReaderSize(cancellable{ctx, f}, 256<<10), store)
+	t, logs, err := spill.Read(bufio.NewReaderSize(source.Cancellable(ctx, f), 256<<10), store)
 	if err == nil && t.Shares == 0 {
 		err = errors.New("not a share: it holds a whole case, which analyze takes as an input")
 	}

@@ -61,9 +61,12 @@ func digestFile(ctx context.Context, path string) (string, int64, error) {
 	}
 	defer f.Close()
 	h := sha256.New()
-	n, err := io.CopyBuffer(h, struct{ io.Reader }{cancellable{ctx, f}}, make([]byte, 256<<10))
+	n, err := io.CopyBuffer(h, struct{ io.Reader }{Cancellable(ctx, f)}, make([]byte, 256<<10))
 	return hex.EncodeToString(h.Sum(nil)), n, err
 }
+
+// Cancellable is a reader that ends with the context's error when that ends.
+func Cancellable(ctx context.Context, r io.Reader) io.Reader { return cancellable{ctx, r} }
 
 type cancellable struct {
 	ctx context.Context
