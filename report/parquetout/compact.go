@@ -240,55 +240,23 @@ type partWriter[R any] struct {
 	parts        int
 	inPart       int64
 
-	file  io.WriteCloser
-	w     *parquet.GenericWriter[R]
-	batch []R
+	rowFile[R]
 }
 
 func (p *partWriter[R]) add(r R) error {
-	if p.w != nil && p.inPart == p.rows {
+	if p.isOpen() && p.inPart == p.rows {
 		if err := p.close(); err != nil {
 			return err
 		}
 	}
-	if p.w == nil {
-		f, err := p.out.Create(fmt.Sprintf("%s/%s%05d.parquet", p.dir, PartPrefix, p.parts))
-		if err != nil {
+	if !p.isOpen() {
+		name := fmt.Sprintf("%s/%s%05d.parquet", p.dir, PartPrefix, p.parts)
+		if err := p.open(p.out, name, model.SchemaVersion, tableOf(p.dir), p.ordered); err != nil {
 			return err
 		}
-		p.file, p.w, p.inPart = f, newWriter[R](f, model.SchemaVersion, tableOf(p.dir), p.ordered), 0
+		p.inPart = 0
 		p.parts++
 	}
-	p.batch = append(p.batch, r)
 	p.inPart++
-	if len(p.batch) == batchRows {
-		return p.flush()
-	}
-	return nil
-}
-
-func (p *partWriter[R]) flush() error {
-	_, err := p.w.Write(p.batch)
-	p.batch = p.batch[:0]
-	return err
-}
-
-func (p *partWriter[R]) close() error {
-	if p.w == nil {
-		return nil
-	}
-	err := p.flush()
-	if err == nil {
-		err = p.w.Close()
-	}
-	err = errors.Join(err, p.file.Close())
-	p.w, p.file = nil, nil
-	return err
-}
-
-// abort closes a file that is not complete.
-func (p *partWriter[R]) abort() {
-	if p.file != nil {
-		_ = p.file.Close()
-	}
+	return p.put(r)
 }

@@ -2,14 +2,11 @@ package parquetout
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"iter"
 	"net/url"
 	"path"
-
-	"github.com/parquet-go/parquet-go"
 
 	"github.com/probe-forensics/probe-forensics/parsers/event"
 )
@@ -79,73 +76,21 @@ type table[R any] struct {
 	nanos   func(*R) int64
 	ordered string // names of the sort columns, for the metadata
 
-	day   string
-	file  io.WriteCloser
-	w     *parquet.GenericWriter[R]
-	batch []R
+	day string
+	rowFile[R]
 }
 
 func (t *table[R]) add(r R) error {
-	if day := date(t.nanos(&r)); day != t.day || t.w == nil {
-		if err := t.closeFile(); err != nil {
+	if day := date(t.nanos(&r)); day != t.day || !t.isOpen() {
+		if err := t.close(); err != nil {
 			return err
 		}
-		if err := t.openFile(day); err != nil {
+		t.day = day
+		if err := t.open(t.lake.out, t.lake.path(t.name, day), t.lake.version, t.name, t.ordered); err != nil {
 			return err
 		}
 	}
-	t.batch = append(t.batch, r)
-	if len(t.batch) == batchRows {
-		return t.flush()
-	}
-	return nil
-}
-
-func (t *table[R]) flush() error {
-	_, err := t.w.Write(t.batch)
-	t.batch = t.batch[:0]
-	return err
-}
-
-func (t *table[R]) openFile(day string) error {
-	f, err := t.lake.out.Create(t.lake.path(t.name, day))
-	if err != nil {
-		return err
-	}
-	t.file, t.day = f, day
-	t.w = newWriter[R](f, t.lake.version, t.name, t.ordered)
-	return nil
-}
-
-func newWriter[R any](f io.Writer, version, table, ordered string) *parquet.GenericWriter[R] {
-	return parquet.NewGenericWriter[R](f,
-		parquet.CreatedBy("probe-forensics", version, "parquetout"),
-		parquet.Compression(compression),
-		parquet.MaxRowsPerRowGroup(rowGroupRows),
-		parquet.KeyValueMetadata("probe_forensics.schema_version", version),
-		parquet.KeyValueMetadata("probe_forensics.table", table),
-		parquet.KeyValueMetadata("probe_forensics.sorted_by", ordered),
-	)
-}
-
-func (t *table[R]) closeFile() error {
-	if t.w == nil {
-		return nil
-	}
-	err := t.flush()
-	if err == nil {
-		err = t.w.Close()
-	}
-	err = errors.Join(err, t.file.Close())
-	t.w, t.file = nil, nil
-	return err
-}
-
-// abort closes an open file without completing it.
-func (t *table[R]) abort() {
-	if t.file != nil {
-		_ = t.file.Close()
-	}
+	return t.put(r)
 }
 
 // fill writes all rows of a sequence.
@@ -167,5 +112,5 @@ func (t *table[R]) fill(ctx context.Context, rows iter.Seq2[R, error]) (err erro
 			return err
 		}
 	}
-	return t.closeFile()
+	return t.close()
 }
