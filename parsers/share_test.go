@@ -1,17 +1,16 @@
 package parsers
 
 import (
-	"archive/tar"
 	"bytes"
-	"compress/gzip"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/probe-forensics/probe-forensics/fixtures"
 )
 
 // demoFolder unpacks the demo bundle and adds what makes shares differ from a
@@ -21,23 +20,8 @@ func demoFolder(t *testing.T) string {
 	dir := filepath.Join(t.TempDir(), "case")
 	bundle, err := os.ReadFile("../fixtures/demo/bundle.tar.gz")
 	require.NoError(t, err)
-	zr, err := gzip.NewReader(bytes.NewReader(bundle))
+	_, err = fixtures.Unpack(bytes.NewReader(bundle), dir, nil)
 	require.NoError(t, err)
-	for tr := tar.NewReader(zr); ; {
-		head, err := tr.Next()
-		if err == io.EOF {
-			break
-		}
-		require.NoError(t, err)
-		if head.Typeflag != tar.TypeReg {
-			continue
-		}
-		p := filepath.Join(dir, filepath.FromSlash(head.Name))
-		require.NoError(t, os.MkdirAll(filepath.Dir(p), 0o755))
-		data, err := io.ReadAll(tr)
-		require.NoError(t, err)
-		require.NoError(t, os.WriteFile(p, data, 0o644))
-	}
 	put := func(name string, data []byte) {
 		p := filepath.Join(dir, name)
 		require.NoError(t, os.MkdirAll(filepath.Dir(p), 0o755))

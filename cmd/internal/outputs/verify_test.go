@@ -13,6 +13,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"github.com/probe-forensics/probe-forensics/fixtures"
 )
 
 func TestVerifyPassesOnEveryRecording(t *testing.T) {
@@ -117,25 +119,12 @@ func TestVerifyNamesTheChangedRecord(t *testing.T) {
 // TestVerifyOfDirectoriesAndCompressedFiles changes bytes of files in a
 // directory, and of a compressed stream.
 func TestVerifyOfDirectoriesAndCompressedFiles(t *testing.T) {
-	u := unpack(t)
 	tree, report := filepath.Join(t.TempDir(), "bundle"), filepath.Join(t.TempDir(), "report")
-	var files []string
-	for tr := tar.NewReader(bytes.NewReader(u.tar)); ; {
-		h, err := tr.Next()
-		if err == io.EOF {
-			break
-		}
-		require.NoError(t, err)
-		name := filepath.Join(tree, filepath.FromSlash(h.Name))
-		if h.Typeflag == tar.TypeDir {
-			continue
-		}
-		require.NoError(t, os.MkdirAll(filepath.Dir(name), 0o755))
-		data, err := io.ReadAll(tr)
-		require.NoError(t, err)
-		require.NoError(t, os.WriteFile(name, data, 0o600))
-		files = append(files, name)
-	}
+	bundle, err := os.Open(demo)
+	require.NoError(t, err)
+	defer bundle.Close()
+	files, err := fixtures.Unpack(bundle, tree, nil)
+	require.NoError(t, err)
 	analyze(t, report, tree)
 	o := program("verify", report, tree)
 	require.Zero(t, o.code, o.stdout)

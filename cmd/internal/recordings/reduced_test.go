@@ -1,13 +1,9 @@
 package recordings
 
 import (
-	"archive/tar"
-	"compress/gzip"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -20,6 +16,7 @@ import (
 	"github.com/probe-forensics/probe-forensics/analyze"
 	"github.com/probe-forensics/probe-forensics/analyze/model"
 	"github.com/probe-forensics/probe-forensics/analyze/rules"
+	"github.com/probe-forensics/probe-forensics/fixtures"
 	"github.com/probe-forensics/probe-forensics/parsers"
 )
 
@@ -140,29 +137,15 @@ func analyzeWithout(t *testing.T, bundle string, drop func(string) bool) (*model
 	f, err := os.Open(bundle)
 	require.NoError(t, err)
 	defer f.Close()
-	z, err := gzip.NewReader(f)
-	require.NoError(t, err)
 	dir, dropped := t.TempDir(), 0
-	for r := tar.NewReader(z); ; {
-		h, err := r.Next()
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		require.NoError(t, err)
-		if h.Typeflag != tar.TypeReg {
-			continue
-		}
-		if drop(h.Name) {
+	_, err = fixtures.Unpack(f, dir, func(name string) bool {
+		if drop(name) {
 			dropped++
-			continue
+			return false
 		}
-		p := filepath.Join(dir, filepath.FromSlash(h.Name))
-		require.NoError(t, os.MkdirAll(filepath.Dir(p), 0o755))
-		data, err := io.ReadAll(r)
-		require.NoError(t, err)
-		require.NoError(t, os.WriteFile(p, data, 0o600))
-		require.NoError(t, os.Chtimes(p, h.ModTime, h.ModTime))
-	}
+		return true
+	})
+	require.NoError(t, err)
 	c, err := parsers.Open(context.Background(), []string{dir}, parsers.Options{Workers: 1})
 	require.NoError(t, err)
 	defer func() { assert.NoError(t, c.Close()) }()
