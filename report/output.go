@@ -80,19 +80,27 @@ func (d *Dir) Create(name string) (io.WriteCloser, error) {
 		return nil, err
 	}
 	f := &dirFile{name: name, sum: sha256.New()}
+	err := temporary(path.Base(name), func(temp string) (err error) {
+		f.temp = path.Join(path.Dir(name), temp)
+		f.handle, err = d.root.OpenFile(f.temp, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	f.buf = bufio.NewWriterSize((*unbuffered)(f), writeBuffer)
+	d.files = append(d.files, f)
+	return f, nil
+}
+
+// temporary makes something that is to be called name under a name of its own,
+// hidden and not yet taken.
+func temporary(name string, create func(temp string) error) error {
 	for i := 0; ; i++ {
-		f.temp = path.Join(path.Dir(name), fmt.Sprintf(".%s.%d-%d.tmp", path.Base(name), os.Getpid(), i))
-		h, err := d.root.OpenFile(f.temp, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
-		if errors.Is(err, fs.ErrExist) && i < 1000 {
-			continue
+		err := create(fmt.Sprintf(".%s.%d-%d.tmp", name, os.Getpid(), i))
+		if !errors.Is(err, fs.ErrExist) || i >= 1000 {
+			return err
 		}
-		if err != nil {
-			return nil, err
-		}
-		f.handle = h
-		f.buf = bufio.NewWriterSize((*unbuffered)(f), writeBuffer)
-		d.files = append(d.files, f)
-		return f, nil
 	}
 }
 
@@ -121,17 +129,14 @@ func (d *Dir) stage() error {
 	if err := os.MkdirAll(parent, 0o755); err != nil {
 		return err
 	}
-	for i := 0; ; i++ {
-		name := filepath.Join(parent, fmt.Sprintf(".%s.%d-%d.tmp", filepath.Base(d.path), os.Getpid(), i))
+	return temporary(filepath.Base(d.path), func(temp string) error {
+		name := filepath.Join(parent, temp)
 		err := os.Mkdir(name, 0o755)
 		if err == nil {
 			d.staging = name
-			return nil
 		}
-		if !errors.Is(err, fs.ErrExist) || i >= 1000 {
-			return err
-		}
-	}
+		return err
+	})
 }
 
 func (d *Dir) mkdir(dir string) error {
@@ -187,7 +192,7 @@ func (d *Dir) Commit() error {
 		d.files = d.files[1:]
 	}
 	for dir := range dirs {
-		d.syncDir(dir)
+		syncDir(d.root.Open(dir))
 	}
 	d.made = nil
 	if err := d.close(); err != nil || d.staging == "" {
@@ -197,17 +202,14 @@ func (d *Dir) Commit() error {
 		return err
 	}
 	d.staging = ""
-	if h, err := os.Open(filepath.Dir(d.path)); err == nil {
-		_ = h.Sync()
-		_ = h.Close()
-	}
+	syncDir(os.Open(filepath.Dir(d.path)))
 	return nil
 }
 
-// syncDir makes renames durable where the file system supports it; where it
-// does not, the files are complete all the same.
-func (d *Dir) syncDir(name string) {
-	if h, err := d.root.Open(name); err == nil {
+// syncDir makes the renames in an opened directory durable where the file system
+// supports it; where it does not, the files are complete all the same.
+func syncDir(h *os.File, err error) {
+	if err == nil {
 		_ = h.Sync()
 		_ = h.Close()
 	}

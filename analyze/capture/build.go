@@ -101,7 +101,7 @@ func (b *Builder) flow(c *Capture, f *event.Flow, ref event.Ref) {
 	for _, o := range b.conns[k] {
 		// The same socket in another capture; a port used again later has another
 		// number, or (relative text) another time.
-		near := abs(o.Sightings[0].Flow.First.At.Sub(f.First.At)) < 2*time.Minute
+		near := o.Sightings[0].Flow.First.At.Sub(f.First.At).Abs() < 2*time.Minute
 		if near && !slices.ContainsFunc(o.Sightings, func(s Sighting) bool { return s.Capture == c }) {
 			conn = o
 			break
@@ -336,11 +336,4 @@ func (b *Builder) ownerOf(c *Capture) *identity.Pod {
 		}
 	}
 	return best
-}
-
-func abs(d time.Duration) time.Duration {
-	if d < 0 {
-		return -d
-	}
-	return d
 }

@@ -114,7 +114,8 @@ func (s *Set) EgressOf(ip netip.Addr, from, to event.Nanos) []EgressSeen {
 // [from, to].
 func (s *Set) EgressBetween(from, to event.Nanos) []EgressSeen {
 	at := func(a EgressSeen) event.Nanos { return a.At }
-	return s.Egress[since(s.Egress, from, at):max(since(s.Egress, from, at), since(s.Egress, to+1, at))]
+	seen := s.Egress[since(s.Egress, from, at):]
+	return seen[:since(seen, to+1, at)]
 }
 
 // byAddress indexes the sightings, which are in time order.

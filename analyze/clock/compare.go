@@ -210,19 +210,19 @@ func eventText(p *event.ProbeResult) string {
 }
 
 func (c *Comparer) line(e *event.Event, w what, subject string, m moment) {
-	k := lineKey{origin{e.Ref.Stream, e.Node}, w, subject}
-	l := c.lines[k]
+	remember(c.lines, lineKey{origin{e.Ref.Stream, e.Node}, w, subject}, m)
+}
+
+// remember adds a moment to those of a key, while there is room for the key.
+func remember[K comparable](all map[K]*moments, k K, m moment) {
+	l := all[k]
 	if l == nil {
-		if len(c.lines) >= maxKeys {
+		if len(all) >= maxKeys {
 			return
 		}
 		l = &moments{}
-		c.lines[k] = l
+		all[k] = l
 	}
-	l.add(m)
-}
-
-func (l *moments) add(m moment) {
 	if l.n++; len(l.stamps) < maxMoments {
 		l.stamps = append(l.stamps, m)
 	}
@@ -268,16 +268,7 @@ func (c *Comparer) sync(p *event.PodSync, e *event.Event) {
 	if w == 0 || p.Pod.Name == "" {
 		return
 	}
-	k := auditKey{e.Ref.Stream, w, p.Pod.String()}
-	l := c.audits[k]
-	if l == nil {
-		if len(c.audits) >= maxKeys {
-			return
-		}
-		l = &moments{}
-		c.audits[k] = l
-	}
-	l.add(moment{Stamp: e.Time})
+	remember(c.audits, auditKey{e.Ref.Stream, w, p.Pod.String()}, moment{Stamp: e.Time})
 }
 
 func (c *Comparer) pod(p *event.PodSeen) {

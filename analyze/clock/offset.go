@@ -76,12 +76,12 @@ func Estimate(anchors, marks, against []Anchor, most time.Duration) (Offset, boo
 		// Refine at the median of what was paired.
 		f = explain(anchors, byKey, f.offset)
 		f.score = float64(f.pairs) - 0.5*float64(contradictions(anchors, against, f.offset))
-		if !slices.ContainsFunc(all, func(o fit) bool { return abs(o.offset-f.offset) < near }) {
+		if !slices.ContainsFunc(all, func(o fit) bool { return (o.offset - f.offset).Abs() < near }) {
 			all = append(all, f)
 		}
 	}
 	slices.SortStableFunc(all, func(a, b fit) int {
-		return cmp.Or(-cmp.Compare(a.score, b.score), cmp.Compare(abs(a.offset), abs(b.offset)))
+		return cmp.Or(-cmp.Compare(a.score, b.score), cmp.Compare(a.offset.Abs(), b.offset.Abs()))
 	})
 	if len(all) == 0 || all[0].pairs < 3 {
 		return Offset{Of: len(anchors)}, false
@@ -89,7 +89,7 @@ func Estimate(anchors, marks, against []Anchor, most time.Duration) (Offset, boo
 	best := all[0]
 	// One machine has one clock: an offset must explain clearly more than none does.
 	for _, f := range all[1:] {
-		if abs(f.offset) < 2*near && 10*f.pairs >= 6*len(anchors) && best.score-f.score < max(3, 0.25*best.score) {
+		if f.offset.Abs() < 2*near && 10*f.pairs >= 6*len(anchors) && best.score-f.score < max(3, 0.25*best.score) {
 			best = f
 		}
 	}
@@ -156,7 +156,7 @@ func explain(anchors []Anchor, marks map[string][]event.Nanos, offset time.Durat
 	med := median(ds)
 	dev := make([]time.Duration, len(ds))
 	for i, d := range ds {
-		dev[i] = abs(d - med)
+		dev[i] = (d - med).Abs()
 	}
 	return fit{offset: med, mad: median(dev), pairs: len(ds)}
 }

@@ -137,7 +137,7 @@ func (r *Resolver) offsetBetween(local event.Stamp, utc event.Nanos) time.Durati
 		l = withYear(l, utc.Time().Year())
 		// The two may lie on different sides of a new year.
 		for _, y := range [...]int{-1, 1} {
-			if c := withYear(local.At, utc.Time().Year()+y); abs(c.Sub(utc)) < abs(l.Sub(utc)) {
+			if c := withYear(local.At, utc.Time().Year()+y); c.Sub(utc).Abs() < l.Sub(utc).Abs() {
 				l = c
 			}
 		}
@@ -146,7 +146,7 @@ func (r *Resolver) offsetBetween(local event.Stamp, utc event.Nanos) time.Durati
 }
 
 func (r *Resolver) vote(node string, d time.Duration) {
-	if abs(d) > 15*time.Hour {
+	if d.Abs() > 15*time.Hour {
 		return
 	}
 	v := r.zoneVotes[node]
@@ -331,11 +331,4 @@ func withYear(n event.Nanos, year int) event.Nanos {
 func sameDay(a, b event.Nanos) bool {
 	x, y := a.Time(), b.Time()
 	return x.Month() == y.Month() && x.Day() == y.Day()
-}
-
-func abs(d time.Duration) time.Duration {
-	if d < 0 {
-		return -d
-	}
-	return d
 }

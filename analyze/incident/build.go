@@ -284,7 +284,7 @@ func NodeCandidates(s *probe.Set, incs []*Incident) []*Incident {
 			if used[b] || b.Node != a.Node || b.Trigger != a.Trigger || b.Signature != a.Signature {
 				continue
 			}
-			if abs(b.First.Sub(a.First)) <= nodeWindow && !pods[b.Pods[0]] {
+			if b.First.Sub(a.First).Abs() <= nodeWindow && !pods[b.Pods[0]] {
 				group = append(group, b)
 				pods[b.Pods[0]] = true
 			}
@@ -324,11 +324,4 @@ func name(i *Incident) string {
 		return i.Node
 	}
 	return i.Pods[0].String() + i.Pods[0].UID
-}
-
-func abs(d time.Duration) time.Duration {
-	if d < 0 {
-		return -d
-	}
-	return d
 }

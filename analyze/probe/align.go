@@ -76,7 +76,7 @@ func sameClock(caps *capture.Set) [][]*capture.Capture {
 			if n == 0 && (g[0].Node != c.Node || c.Node == "") {
 				continue
 			}
-			if n >= 3 && abs(d) > applyFrom {
+			if n >= 3 && d.Abs() > applyFrom {
 				caps.Apply(map[*capture.Capture]time.Duration{c: d})
 			}
 			groups[i] = append(g, c)

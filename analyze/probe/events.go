@@ -95,7 +95,7 @@ func (b *Builder) tell(w *Worker, u *unhealthy) {
 			if a.End > t.Add(u.after) {
 				break
 			}
-			if a.Source == "log" && a.Outcome == u.outcome && (best == nil || abs(a.End.Sub(t)) < abs(best.End.Sub(t))) {
+			if a.Source == "log" && a.Outcome == u.outcome && (best == nil || a.End.Sub(t).Abs() < best.End.Sub(t).Abs()) {
 				best = a
 			}
 		}
@@ -196,11 +196,4 @@ func ParseUnhealthy(msg string) (event.ProbeType, event.Outcome, string, bool) {
 		return t, event.OutcomeFailed, "", true
 	}
 	return 0, 0, "", false
-}
-
-func abs(d time.Duration) time.Duration {
-	if d < 0 {
-		return -d
-	}
-	return d
 }

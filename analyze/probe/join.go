@@ -190,7 +190,7 @@ func distance(a *Attempt, c *capture.Conn, timeout time.Duration) (time.Duration
 	default:
 		return 0, false
 	}
-	d := abs(a.End.Sub(ends))
+	d := a.End.Sub(ends).Abs()
 	return d, d <= loose
 }
 

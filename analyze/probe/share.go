@@ -178,7 +178,7 @@ func (p *pacer) tolerance() time.Duration {
 
 // residue is the distance of t from the nearest tick of a phase.
 func (p *pacer) residue(phase, t event.Nanos) time.Duration {
-	d := abs(t.Sub(phase)) % p.period
+	d := t.Sub(phase).Abs() % p.period
 	return min(d, p.period-d)
 }
 

@@ -18,7 +18,7 @@ func TestOnePortTwoWorkers(t *testing.T) {
 		slow := fast * time.Duration(rapid.IntRange(1, 3).Draw(rt, "times"))
 		a := time.Duration(rapid.IntRange(0, int(fast/time.Millisecond)-1).Draw(rt, "a")) * time.Millisecond
 		b := time.Duration(rapid.IntRange(0, int(slow/time.Millisecond)-1).Draw(rt, "b")) * time.Millisecond
-		if d := abs(a-b) % fast; min(d, fast-d) < time.Second/2 {
+		if d := (a - b).Abs() % fast; min(d, fast-d) < time.Second/2 {
 			rt.Skip("their ticks fall together")
 		}
 		s := newScene().pod(0, readiness(fast), liveness(slow)).captured(t0, t0.Add(10*time.Minute), 8080)

@@ -137,7 +137,7 @@ func (w wall) nearest(to event.Nanos) event.Nanos {
 	year := to.Time().Year()
 	best := w.in(year)
 	for _, y := range [2]int{year - 1, year + 1} {
-		if t := w.in(y); abs(t.Sub(to)) < abs(best.Sub(to)) {
+		if t := w.in(y); t.Sub(to).Abs() < best.Sub(to).Abs() {
 			best = t
 		}
 	}
@@ -158,21 +158,14 @@ const (
 // explains the difference: then one of the two was rewritten.
 func (w wall) resolveAgainst(outer event.Nanos, hint time.Duration, hinted bool) (at event.Nanos, offset time.Duration, ok bool) {
 	best := w.nearest(outer)
-	if hinted && abs(best.Add(-hint).Sub(outer)) < 10*time.Minute {
+	if hinted && best.Add(-hint).Sub(outer).Abs() < 10*time.Minute {
 		return best.Add(-hint), hint, true
 	}
 	offset = best.Sub(outer).Round(zoneStep)
-	if abs(offset) > maxZone {
+	if offset.Abs() > maxZone {
 		return 0, 0, false
 	}
 	return best.Add(-offset), offset, true
-}
-
-func abs(d time.Duration) time.Duration {
-	if d < 0 {
-		return -d
-	}
-	return d
 }
 
 // monthOf recognises the three-letter English month names, whatever their case;

@@ -47,7 +47,7 @@ func (h *hostState) completeZone(st, outer event.Stamp) event.Stamp {
 	if st.Missing != event.MissingZone || outer.IsZero() || outer.Missing != 0 {
 		return st
 	}
-	if off := st.At.Sub(outer.At).Round(zoneStep); abs(off) <= maxZone {
+	if off := st.At.Sub(outer.At).Round(zoneStep); off.Abs() <= maxZone {
 		st.At, st.Missing = st.At.Add(-off), 0
 	}
 	return st

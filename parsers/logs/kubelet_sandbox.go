@@ -137,7 +137,7 @@ type sandboxFailure struct {
 const repeatWithin = time.Second
 
 func (f *sandboxFailure) same(c *event.SandboxChange, at event.Stamp) bool {
-	return f.pod == c.Pod.Name && f.message == c.Message && abs(at.At.Sub(f.at)) < repeatWithin
+	return f.pod == c.Pod.Name && f.message == c.Message && at.At.Sub(f.at).Abs() < repeatWithin
 }
 
 // sandboxOfError finds what an error text of the runtime says about the sandbox

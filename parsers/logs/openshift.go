@@ -75,7 +75,7 @@ func (h *hostState) dropDuplicate(pid int32, p *event.ProbeResult) {
 func (s *session) flushDuplicates(h *hostState, now event.Stamp) {
 	keep := h.held[:0]
 	for _, w := range h.held {
-		if !now.IsZero() && abs(now.At.Sub(w.at.At)) < heldFor {
+		if !now.IsZero() && now.At.Sub(w.at.At).Abs() < heldFor {
 			keep = append(keep, w)
 			continue
 		}

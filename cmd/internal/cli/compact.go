@@ -161,9 +161,3 @@ func tableName(p string) string {
 	}
 	return name
 }
-
-func sameFile(a, b string) bool {
-	x, errX := os.Stat(a)
-	y, errY := os.Stat(b)
-	return errX == nil && errY == nil && os.SameFile(x, y)
-}

@@ -73,7 +73,7 @@ func (f *fleetFlags) bundles(rt *session, inputs []string) ([]string, error) {
 func (f *fleetFlags) readList(rt *session) ([]string, error) {
 	var r io.Reader = rt.stdin
 	if f.InputList != "-" {
-		file, err := rt.openFile(f.InputList)
+		file, err := os.Open(f.InputList)
 		if err != nil {
 			return nil, failf("--input-list: %w", err)
 		}
@@ -92,9 +92,6 @@ func (f *fleetFlags) readList(rt *session) ([]string, error) {
 	}
 	return out, nil
 }
-
-// openFile opens a file that a flag names.
-func (rt *session) openFile(name string) (io.ReadCloser, error) { return os.Open(name) }
 
 // runFleet analyses every bundle of the share as a case of its own.
 func (c *analyzeCmd) runFleet(rt *session, j *caseJob) error {

@@ -99,9 +99,7 @@ func (f *outputFlags) dir(inputs []string) (string, error) {
 		return defaultDir(inputs[0])
 	}
 	for _, in := range inputs {
-		a, errA := os.Stat(in)
-		b, errB := os.Stat(dir)
-		if errA == nil && errB == nil && os.SameFile(a, b) {
+		if sameFile(in, dir) {
 			return "", usagef("--output %s is an input: reports would lie among the evidence", dir).try("another directory")
 		}
 	}
@@ -109,6 +107,13 @@ func (f *outputFlags) dir(inputs []string) (string, error) {
 		return "", usagef("--output %s is a file, not a directory", dir)
 	}
 	return dir, nil
+}
+
+// sameFile reports whether two names lead to one file or directory.
+func sameFile(a, b string) bool {
+	x, errX := os.Stat(a)
+	y, errY := os.Stat(b)
+	return errX == nil && errY == nil && os.SameFile(x, y)
 }
 
 // defaultDir names the directory after the first input, in the current
