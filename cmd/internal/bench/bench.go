@@ -137,8 +137,18 @@ func (b *bench) outDir() string { return filepath.Join(b.dir, "report") }
 
 func (b *bench) product1(j job, input string, gen []string) (usage, error) {
 	args := []string{"analyze", input, "-o", b.outDir(), "--no-progress"}
-	if j.stream {
+	switch {
+	case j.stream:
 		args[1] = "-"
+	case j.fleet:
+		bundles, err := filepath.Glob(filepath.Join(input, "*"))
+		if err != nil {
+			return usage{}, err
+		}
+		args = slices.Replace(args, 1, 2, bundles...)
+		if err := os.RemoveAll(b.outDir()); err != nil { // of an archive before, with other cases
+			return usage{}, err
+		}
 	}
 	if len(j.product) == 0 {
 		args = append(args, "-f", "json")
@@ -234,6 +244,15 @@ type report struct {
 	} `json:"totals"`
 }
 
+func (r *report) read(path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	return json.NewDecoder(f).Decode(r)
+}
+
 // check verifies the answer in a process of its own: whatever this one grows by
 // would show in the peaks of all that it starts.
 func (b *bench) check(j job) error {
@@ -261,24 +280,30 @@ func verifyJob(o options) error {
 
 // compare holds the product's answer against the truth.
 func (b *bench) compare(j job, t truth) error {
-	f, err := os.Open(filepath.Join(b.outDir(), "report.json"))
-	if err != nil {
-		return err
+	reports, want := []string{filepath.Join(b.outDir(), "report.json")}, 1
+	if j.fleet {
+		reports, _ = filepath.Glob(filepath.Join(b.outDir(), "cases", "*", "report.json"))
+		want, _ = strconv.Atoi(strings.TrimPrefix(j.name, fleetPrefix))
 	}
-	defer f.Close()
-	var rep report
-	if err := json.NewDecoder(f).Decode(&rep); err != nil {
-		return err
+	if len(reports) != want {
+		return fmt.Errorf("%d reports of %d bundles", len(reports), want)
 	}
 	got := make(map[string]int64)
 	targets := make(map[string]target)
-	for _, in := range rep.Inputs {
-		for _, s := range in.Streams {
-			for k, n := range s.Counts {
-				got[k] += n
-			}
-			for _, g := range s.ByTarget {
-				targets[g.IP+" "+strconv.Itoa(g.Port)] = g
+	var rep report
+	for _, path := range reports {
+		rep = report{}
+		if err := rep.read(path); err != nil {
+			return err
+		}
+		for _, in := range rep.Inputs {
+			for _, s := range in.Streams {
+				for k, n := range s.Counts {
+					got[k] += n
+				}
+				for _, g := range s.ByTarget {
+					targets[g.IP+" "+strconv.Itoa(g.Port)] = g
+				}
 			}
 		}
 	}
@@ -288,7 +313,7 @@ func (b *bench) compare(j job, t truth) error {
 			errs = append(errs, fmt.Errorf("%s: %d, the input holds %d", k, got[k], t.Counts[k]))
 		}
 	}
-	if slices.Contains(j.check, "tcp_syn") {
+	if slices.Contains(j.check, "tcp_syn") && !j.fleet {
 		for _, want := range t.Targets {
 			if have := targets[want.IP+" "+strconv.Itoa(want.Port)]; have != want {
 				errs = append(errs, fmt.Errorf("target %s: %+v, the input holds %+v", want.IP, have, want))

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"strconv"
 	"strings"
 )
 
@@ -48,7 +49,7 @@ func (d *document) markdown() []byte {
 	fmt.Fprintf(&b, "## Against peers\n\n| input | size | CPU | wall | peak memory | peer | its CPU | its peak | product to peer |\n|---|--:|--:|--:|--:|---|--:|--:|--:|\n")
 	for i := range d.results {
 		r := &d.results[i]
-		if len(r.runs) == 0 || strings.HasPrefix(r.name, "growth-") {
+		if len(r.runs) == 0 || strings.HasPrefix(r.name, "growth-") || r.fleet {
 			continue
 		}
 		row := fmt.Sprintf("| %s | %s | %s | %s | %s |", r.name, r.size(), seconds(r.cpu()),
@@ -67,6 +68,7 @@ func (d *document) markdown() []byte {
 	d.inputs(&b)
 	d.goals(&b)
 	d.growth(&b)
+	d.fleets(&b)
 	d.missing(&b)
 	b.Write(d.notes)
 	return b.Bytes()
@@ -139,6 +141,25 @@ func (d *document) growth(b *bytes.Buffer) {
 			b.WriteString("\n## Growth\n\n| input | size | CPU | to the first | peak memory |\n|---|--:|--:|--:|--:|\n")
 		}
 		fmt.Fprintf(b, "| %sx | %s | %s | %.1fx | %s |\n", k, r.size(), seconds(r.cpu()), r.cpu()/base, megabytes(r.rss()))
+	}
+}
+
+// fleets sets archives of bundles side by side: the rate and the peak should not
+// depend on how many there are.
+func (d *document) fleets(b *bytes.Buffer) {
+	first := true
+	for i := range d.results {
+		r := &d.results[i]
+		if !r.fleet || len(r.runs) == 0 {
+			continue
+		}
+		if first {
+			first = false
+			b.WriteString("\n## Many bundles\n\n| bundles | size | CPU | wall | bundles per second of one core | peak memory |\n|--:|--:|--:|--:|--:|--:|\n")
+		}
+		n, _ := strconv.Atoi(strings.TrimPrefix(r.name, fleetPrefix))
+		fmt.Fprintf(b, "| %d | %s | %s | %s | %.1f | %s |\n", n, r.size(), seconds(r.cpu()),
+			seconds(median(r.runs, func(u usage) float64 { return u.wall.Seconds() })), float64(n)/r.cpu(), megabytes(r.rss()))
 	}
 }
 

@@ -19,6 +19,8 @@ type job struct {
 	peers   []peer
 	// slow jobs run one round only.
 	slow bool
+	// fleet makes a case of every file of the input, which is a directory.
+	fleet bool
 	// check names the counts of the truth that the answer must repeat.
 	check []string
 	// fails wants every failed attempt of the truth to be counted as one.
@@ -56,13 +58,17 @@ type scale struct {
 	gatherLog       string
 	xzLog           string // packing takes long
 	rounds          int
+	bundles         []int // of archives
 }
+
+// fleetPrefix begins the names of the jobs over many bundles.
+const fleetPrefix = "bundles-"
 
 func scaleOf(quick bool) scale {
 	if quick {
-		return scale{quick: true, packets: "400000", stream: "100M", log: "60M", json: "40M", pods: 250, events: 6000, gatherLog: "20M", xzLog: "2M", rounds: 10}
+		return scale{quick: true, packets: "400000", stream: "100M", log: "60M", json: "40M", pods: 250, events: 6000, gatherLog: "20M", xzLog: "2M", rounds: 10, bundles: []int{25, 100}}
 	}
-	return scale{packets: "8000000", stream: "10G", log: "1070M", json: "270M", pods: 5000, events: 60000, gatherLog: "300M", xzLog: "20M", rounds: 40}
+	return scale{packets: "8000000", stream: "10G", log: "1070M", json: "270M", pods: 5000, events: 60000, gatherLog: "300M", xzLog: "20M", rounds: 40, bundles: []int{250, 1000}}
 }
 
 var packetCounts = []string{"frames", "tcp_syn", "tcp_synack", "tcp_rst", "tcp_syn_retransmitted", "arp_request", "arp_reply"}
@@ -155,6 +161,11 @@ func jobs(s scale) []job {
 		out = append(out, job{name: "growth-" + strconv.Itoa(k), about: "objects, log and capture of 250 pods that all fail, " + strconv.Itoa(k) + "x the time",
 			gen:   []string{"-kind", "node", "-pods", "250", "-fault-every", "1", "-bulk", "1", "-noise", "5", "-rounds", strconv.Itoa(s.rounds * k)},
 			check: []string{"probe_failed", "tcp_syn"}})
+	}
+	for _, n := range s.bundles {
+		out = append(out, job{name: fleetPrefix + strconv.Itoa(n), about: strconv.Itoa(n) + " small must-gathers, each a case of its own, two at a time",
+			gen: []string{"-kind", "bundles", "-n", strconv.Itoa(n)}, fleet: true, slow: true, product: []string{"--each", "--workers", "2", "-f", "json"},
+			check: []string{"probe_failed", "tcp_syn"}, goals: []goal{{"rss", 200, true}}})
 	}
 	return append(out, job{name: "attempts", about: strconv.Itoa(s.pods) + " pods that all fail, objects, logs and captures of all nodes: " + strconv.Itoa(s.pods*20) + " failed attempts to join",
 		gen:   []string{"-kind", "node", "-pods", strconv.Itoa(s.pods), "-fault-every", "1", "-bulk", "0", "-noise", "0", "-rounds", "40"},
