@@ -312,20 +312,30 @@ func (c *Case) podMACs(p *identity.Pod, ip netip.Addr) []macUse {
 // a frame that the pod's address sent of its own accord, before the prober had
 // reached it again and with no container event between: what moves a forwarding
 // entry back. N counts how often.
+//
+// Where such frames were as often followed by another failure, the address just
+// talks, and one of its frames before a recovery is chance.
 func (c *Case) HealedByEgress() Fact {
 	f := Fact{}
+	unhealed := 0
 	for _, m := range c.Members {
 		w := m.Worker
 		for i, a := range w.Attempts[:max(len(w.Attempts)-1, 0)] {
 			b := w.Attempts[i+1]
-			if !a.Failed() || b.Failed() || b.Outcome != event.OutcomeSucceeded || a.Conn == nil || !slices.Contains(m.Failed, a) {
+			if !a.Failed() || a.Conn == nil || !b.Failed() && b.Outcome != event.OutcomeSucceeded || !slices.Contains(m.Failed, a) {
 				continue
 			}
-			if touched(w.Pod, a.End, b.End) {
-				continue
+			switch {
+			case touched(w.Pod, a.End, b.End):
+			case b.Failed():
+				unhealed += c.egressOf(Fact{}, a, b).N
+			default:
+				f = c.egressOf(f, a, b)
 			}
-			f = c.egressOf(f, a, b)
 		}
+	}
+	if unhealed >= f.N {
+		return Fact{}
 	}
 	f.Refs = cite(f.Refs...)
 	f.Claim = fmt.Sprintf("The failures stopped right after a frame from the pod's own address, with no container event between (seen %d times).", f.N)
