@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 
 	"github.com/probe-forensics/probe-forensics/parsers/event"
@@ -34,7 +33,7 @@ func OpenEvents(ctx context.Context, paths []string, opts Options) (*Case, error
 	opts = opts.withDefaults()
 	c := &Case{store: spill.NewStore(opts.MemoryLimit, opts.TempDir)}
 	for _, p := range paths {
-		if err := c.load(ctx, p, opts.Stdin); err != nil {
+		if err := c.load(ctx, p, opts); err != nil {
 			return nil, errors.Join(fmt.Errorf("%s: %w", p, err), c.Close())
 		}
 	}
@@ -43,10 +42,10 @@ func OpenEvents(ctx context.Context, paths []string, opts Options) (*Case, error
 }
 
 // load adds the streams of one file.
-func (c *Case) load(ctx context.Context, path string, stdin io.Reader) error {
-	r := stdin
+func (c *Case) load(ctx context.Context, path string, opts Options) error {
+	r := opts.Stdin
 	if path != "-" {
-		f, err := os.Open(path)
+		f, err := opts.openFile(ctx, path)
 		if err != nil {
 			return err
 		}

@@ -22,6 +22,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"os"
 	"runtime"
 	"slices"
 	"strings"
@@ -42,6 +43,9 @@ type Options struct {
 	Limits source.Limits
 	// Stdin is what the input "-" reads.
 	Stdin io.Reader
+	// Store, when set, returns what reads an input by its name, nil for an input of
+	// this machine.
+	Store func(input string) source.Store
 	// Workers is how many streams may be parsed at a time, 0 for one per CPU.
 	Workers int
 	// MemoryLimit is how many bytes of encoded events stay in memory, 0 for
@@ -67,7 +71,25 @@ func (o Options) withDefaults() Options {
 }
 
 func (o Options) source() source.Options {
-	return source.Options{Limits: o.Limits, Stdin: o.Stdin, Progress: o.Progress, Take: o.take}
+	return source.Options{Limits: o.Limits, Stdin: o.Stdin, Store: o.Store, Progress: o.Progress, Take: o.take}
+}
+
+// openFile opens a file that is read as it is, for instance extracted events.
+func (o Options) openFile(ctx context.Context, path string) (io.ReadCloser, error) {
+	if o.Store != nil {
+		if s := o.Store(path); s != nil {
+			object, err := s.Stat(ctx, path)
+			if err != nil {
+				return nil, err
+			}
+			return s.Open(ctx, object)
+		}
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err // not a nil *os.File in an interface
+	}
+	return f, nil
 }
 
 // InputInfo is one outer input.

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strings"
 
@@ -87,7 +86,7 @@ func (in *ingest) reduce(ctx context.Context, paths []string) (*Case, error) {
 	from := map[int]string{}
 	var res source.Result
 	for _, p := range paths {
-		t, logs, err := readShare(ctx, p, in.store)
+		t, logs, err := readShare(ctx, p, in.opts, in.store)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", p, err)
 		}
@@ -129,8 +128,8 @@ func (in *ingest) reduce(ctx context.Context, paths []string) (*Case, error) {
 	return in.finish(res), nil
 }
 
-func readShare(ctx context.Context, path string, store *spill.Store) (*spill.Table, []*spill.Log, error) {
-	f, err := os.Open(path)
+func readShare(ctx context.Context, path string, opts Options, store *spill.Store) (*spill.Table, []*spill.Log, error) {
+	f, err := opts.openFile(ctx, path)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -42,6 +42,9 @@ func (w *walker) open(ctx context.Context, in string) error {
 		}
 		return w.outer(ctx, io.NopCloser(w.opts.Stdin), nil, display)
 	}
+	if s := w.store(in); s != nil {
+		return w.remote(ctx, s, in, display)
+	}
 	st, err := os.Stat(in)
 	if err != nil {
 		if w.takes(display) {
@@ -61,7 +64,11 @@ func (w *walker) open(ctx context.Context, in string) error {
 		w.problem(display, 0, "unreadable", reason(err))
 		return nil
 	}
-	return w.outer(ctx, f, st, display)
+	var o *Object
+	if st.Mode().IsRegular() {
+		o = &Object{Size: st.Size(), Modified: event.FromTime(st.ModTime())}
+	}
+	return w.outer(ctx, f, o, display)
 }
 
 // takes reports whether the walk is to read a file on disk.
@@ -76,13 +83,14 @@ func reason(err error) string {
 	return err.Error()
 }
 
-// outer visits an outer input that is one file, a pipe or standard input.
-func (w *walker) outer(ctx context.Context, f io.ReadCloser, st fs.FileInfo, display string) error {
+// outer visits an outer input that is one file, a pipe or standard input; o is
+// nil where there is no size.
+func (w *walker) outer(ctx context.Context, f io.ReadCloser, o *Object, display string) error {
 	input := w.input
 	e := entry{path: display, size: -1, outer: true}
-	if st != nil && st.Mode().IsRegular() {
-		e.size = st.Size()
-		e.modified = event.FromTime(st.ModTime())
+	if o != nil {
+		e.size = o.Size
+		e.modified = o.Modified
 		w.opts.Progress.Total.Add(e.size)
 	}
 	return w.disk(ctx, f, e, func(sum string, n int64) {
@@ -153,23 +161,78 @@ func (d *diskFile) abandon() {
 	})
 }
 
+// directory is an outer input that is a directory, while its files are visited.
+type directory struct {
+	w       *walker
+	input   int
+	display string
+	// mine is whether what belongs to no file of the directory is this share's to
+	// tell; whole is whether everything could be listed and opened.
+	mine, whole bool
+
+	mu      sync.Mutex // files may be read to their end after their visit
+	members []Member
+}
+
+func (w *walker) directory(display string) *directory {
+	w.inputs[w.input].Directory = true
+	return &directory{w: w, input: w.input, display: display, mine: w.takes(display), whole: true}
+}
+
+// file visits one file, by its path below the directory.
+func (d *directory) file(ctx context.Context, logical, rel string, o Object, open func() (io.ReadCloser, error)) error {
+	if err := d.w.count(); err != nil {
+		return err
+	}
+	f, err := open()
+	if err != nil {
+		d.w.problem(logical, 0, "unreadable", reason(err))
+		d.whole = false
+		return ctx.Err()
+	}
+	d.w.opts.Progress.Total.Add(o.Size)
+	i := len(d.members)
+	d.mu.Lock()
+	d.members = append(d.members, Member{Name: "./" + rel})
+	d.mu.Unlock()
+	return d.w.disk(ctx, f, entry{path: logical, size: o.Size, modified: o.Modified}, func(sum string, n int64) {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		d.members[i].SHA256, d.members[i].Bytes = sum, n
+	})
+}
+
+// end completes what is known of the input once all its files were read.
+func (d *directory) end(err error) error {
+	d.w.finishers = append(d.w.finishers, func() {
+		sum, n, all := DigestListing(d.members)
+		in := &d.w.inputs[d.input]
+		in.Bytes = n
+		in.Whole = d.whole && err == nil
+		if d.w.opts.Take != nil {
+			in.Members = d.members
+			return // the digest is that of all shares together
+		}
+		if d.whole && all && err == nil {
+			in.SHA256 = sum
+		}
+	})
+	return err
+}
+
 // dir visits the regular files below a directory, sorted by path. Links are not
 // followed and special files not opened: a pipe would block and a device has no
 // end.
 func (w *walker) dir(ctx context.Context, root, display string) error {
-	input := w.input
-	var mu sync.Mutex
-	var members []Member
-	whole, mine := true, w.takes(display)
-	w.inputs[input].Directory = true
+	d := w.directory(display)
 	root, err := filepath.EvalSymlinks(root) // the input itself may be a link
 	if err != nil {
-		if mine {
+		if d.mine {
 			w.problem(display, 0, "unreadable", reason(err))
 		}
 		return nil
 	}
-	err = filepath.WalkDir(root, func(p string, de fs.DirEntry, err error) error {
+	return d.end(filepath.WalkDir(root, func(p string, de fs.DirEntry, err error) error {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
@@ -185,7 +248,7 @@ func (w *walker) dir(ctx context.Context, root, display string) error {
 			if w.takes(logical) {
 				w.problem(logical, 0, "unreadable", reason(err))
 			}
-			whole = false
+			d.whole = false
 			if de != nil && de.IsDir() {
 				return fs.SkipDir
 			}
@@ -195,63 +258,35 @@ func (w *walker) dir(ctx context.Context, root, display string) error {
 		case de.IsDir() && rel != "." && strings.HasSuffix(de.Name(), ReportSuffix):
 			// What an earlier run wrote into the directory is no evidence, and must not
 			// change the result of the next.
-			if mine {
+			if d.mine {
 				w.skip(whyReports, logical)
 			}
 			return fs.SkipDir
 		case de.IsDir():
 			return nil
 		case de.Type()&fs.ModeSymlink != 0:
-			if mine {
+			if d.mine {
 				w.skip(whyLinks, logical)
 			}
 			return nil
 		case !de.Type().IsRegular():
-			if mine {
+			if d.mine {
 				w.group(display, "special-file", "devices, pipes and sockets are not opened, for instance "+logical)
 			}
 			return nil
 		case !w.takes(logical):
 			return nil
 		}
-		if err := w.count(); err != nil {
-			return err
-		}
+		var o Object
 		st, err := de.Info()
-		var f *os.File
 		if err == nil {
-			f, err = os.Open(p)
+			o = Object{Size: st.Size(), Modified: event.FromTime(st.ModTime())}
 		}
-		if err != nil {
-			if w.takes(logical) {
-				w.problem(logical, 0, "unreadable", reason(err))
+		return d.file(ctx, logical, filepath.ToSlash(rel), o, func() (io.ReadCloser, error) {
+			if err != nil {
+				return nil, err
 			}
-			whole = false
-			return nil
-		}
-		w.opts.Progress.Total.Add(st.Size())
-		i := len(members)
-		mu.Lock()
-		members = append(members, Member{Name: "./" + filepath.ToSlash(rel)})
-		mu.Unlock()
-		e := entry{path: logical, size: st.Size(), modified: event.FromTime(st.ModTime()), depth: 0}
-		return w.disk(ctx, f, e, func(sum string, n int64) {
-			mu.Lock()
-			defer mu.Unlock()
-			members[i].SHA256, members[i].Bytes = sum, n
+			return os.Open(p)
 		})
-	})
-	w.finishers = append(w.finishers, func() {
-		sum, n, all := DigestListing(members)
-		w.inputs[input].Bytes = n
-		w.inputs[input].Whole = whole && err == nil
-		if w.opts.Take != nil {
-			w.inputs[input].Members = members
-			return // the digest is that of all shares together
-		}
-		if whole && all && err == nil {
-			w.inputs[input].SHA256 = sum
-		}
-	})
-	return err
+	}))
 }

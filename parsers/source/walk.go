@@ -31,6 +31,9 @@ type Options struct {
 	// the others belong to other shares of the same case. It is asked with the name
 	// of a directory for what belongs to none of its files (links, devices).
 	Take func(path string) bool
+	// Store, when set, returns what reads an input by its name, nil for an input of
+	// this machine.
+	Store func(input string) Store
 	// Progress, when set, is updated while the walk goes on.
 	Progress *Progress
 }
