@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"io"
 	"reflect"
+	"strings"
 
 	"github.com/probe-forensics/probe-forensics/analyze/model"
 	"github.com/probe-forensics/probe-forensics/report/escape"
@@ -22,19 +23,24 @@ func renderJSON(_ context.Context, res *model.Result, out Output, _ Options) err
 // so that showing the file at a terminal is harmless.
 func WriteJSON(w io.Writer, res *model.Result) error {
 	out := jsonWriter{w: w}
-	out.object(reflect.ValueOf(complete(res)).Elem())
+	out.value("", reflect.ValueOf(complete(res)).Elem())
+	out.text("\n")
 	return out.err
 }
 
 func encodeJSON(w io.Writer, v any) error {
 	out := jsonWriter{w: w}
-	out.value("", v)
+	out.encode("", v)
 	out.text("\n")
 	return out.err
 }
 
-// jsonWriter writes values one by one: the encoder keeps all of a value in
-// memory, thrice when it indents, and a cluster has thousands of pods.
+// long is how many elements a list may have to be encoded in one piece.
+const long = 32
+
+// jsonWriter writes values with long lists element by element: the encoder keeps
+// all of a value in memory, thrice when it indents, and a cluster has thousands
+// of pods, a capture thousands of targets.
 type jsonWriter struct {
 	w   io.Writer
 	buf bytes.Buffer
@@ -47,44 +53,79 @@ func (j *jsonWriter) text(s string) {
 	}
 }
 
-// value writes a value without a newline at its end; prefix is the indent of the
-// line it begins in.
-func (j *jsonWriter) value(prefix string, v any) {
+// encode writes a value in one piece without a newline at its end; indent is
+// that of the line it begins in.
+func (j *jsonWriter) encode(indent string, v any) {
 	if j.err != nil {
 		return
 	}
 	j.buf.Reset()
 	enc := json.NewEncoder(&j.buf)
 	enc.SetEscapeHTML(false)
-	enc.SetIndent(prefix, "  ")
+	enc.SetIndent(indent, "  ")
 	if j.err = enc.Encode(v); j.err == nil {
 		_, j.err = j.w.Write(escape.JSON(bytes.TrimSuffix(j.buf.Bytes(), []byte("\n"))))
 	}
 }
 
-// object writes a struct as the encoder would, the elements of its lists one by
-// one. Its fields have names and no options.
-func (j *jsonWriter) object(v reflect.Value) {
+func (j *jsonWriter) value(indent string, v reflect.Value) {
+	switch {
+	case !hasLong(v):
+		j.encode(indent, v.Interface())
+	case v.Kind() == reflect.Struct:
+		j.object(indent, v)
+	default:
+		j.list(indent, v)
+	}
+}
+
+// hasLong reports whether a list in v has many structs for elements.
+func hasLong(v reflect.Value) bool {
+	switch {
+	case v.Kind() == reflect.Struct:
+		for i := range v.NumField() {
+			if v.Type().Field(i).IsExported() && hasLong(v.Field(i)) {
+				return true
+			}
+		}
+	case v.Kind() == reflect.Slice && v.Type().Elem().Kind() == reflect.Struct:
+		if v.Len() > long {
+			return true
+		}
+		for i := range v.Len() {
+			if hasLong(v.Index(i)) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// object writes a struct as the encoder would. Its fields have names, and
+// omitempty for their only option.
+func (j *jsonWriter) object(indent string, v reflect.Value) {
 	before := "{\n"
 	for i := range v.NumField() {
-		name := v.Type().Field(i).Tag.Get("json")
-		if name == "-" {
-			continue
-		}
-		j.text(before + "  \"" + name + "\": ")
-		before = ",\n"
+		name, option, _ := strings.Cut(v.Type().Field(i).Tag.Get("json"), ",")
 		f := v.Field(i)
-		if f.Kind() != reflect.Slice || f.Len() == 0 {
-			j.value("  ", f.Interface())
+		if name == "-" || option == "omitempty" && f.Kind() != reflect.Struct && (f.IsZero() || (f.Kind() == reflect.Slice || f.Kind() == reflect.Map) && f.Len() == 0) {
 			continue
 		}
-		for k := range f.Len() {
-			j.text([...]string{"[\n    ", ",\n    "}[min(k, 1)])
-			j.value("    ", f.Index(k).Interface())
-		}
-		j.text("\n  ]")
+		j.text(before + indent + "  \"" + name + "\": ")
+		before = ",\n"
+		j.value(indent+"  ", f)
 	}
-	j.text("\n}\n")
+	j.text("\n" + indent + "}")
+}
+
+func (j *jsonWriter) list(indent string, v reflect.Value) {
+	before := "[\n"
+	for i := range v.Len() {
+		j.text(before + indent + "  ")
+		before = ",\n"
+		j.value(indent+"  ", v.Index(i))
+	}
+	j.text("\n" + indent + "]")
 }
 
 // ReadJSON reads a report.json. Tables are not part of it.

@@ -3,6 +3,7 @@ package report
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -15,7 +16,13 @@ import (
 
 // Written piece by piece, a report has the bytes the encoder would give it.
 func TestJSONInPieces(t *testing.T) {
-	for name, res := range map[string]*model.Result{"sample": sample.Result(), "healthy": sample.Healthy(), "empty": {}} {
+	many := sample.Result()
+	targets := &many.Inputs[0].Streams[0].ByTarget
+	for i := range 5 * long {
+		*targets = append(*targets, model.TargetCount{IP: "10.244.1.9", Port: i})
+	}
+	many.Incidents = slices.Repeat(many.Incidents, 2*long)
+	for name, res := range map[string]*model.Result{"sample": sample.Result(), "healthy": sample.Healthy(), "empty": {}, "many": many} {
 		var whole, pieces bytes.Buffer
 		enc := json.NewEncoder(&whole)
 		enc.SetEscapeHTML(false)
