@@ -5,6 +5,7 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -26,9 +27,17 @@ func golden(t *testing.T, name string, got []byte) {
 	}
 	want, err := os.ReadFile(path)
 	require.NoError(t, err, "run with -update to create it")
-	if !bytes.Equal(want, got) {
-		assert.Equal(t, string(want), string(got))
+	if bytes.Equal(want, got) {
+		return
 	}
+	w, g := strings.Split(string(want), "\n"), strings.Split(string(got), "\n")
+	for i := range min(len(w), len(g)) {
+		if w[i] != g[i] {
+			assert.Fail(t, "differs from its golden file", "%s:%d (make generate rewrites it)\nwant %.400s\ngot  %.400s", path, i+1, w[i], g[i])
+			return
+		}
+	}
+	assert.Fail(t, "differs from its golden file", "%s has %d lines, now %d (make generate rewrites it)", path, len(w), len(g))
 }
 
 // render renders formats into memory.

@@ -50,10 +50,12 @@ type htmlCase struct {
 	Word      string
 	Facts     []htmlFact
 	Incidents []htmlIncident
-	More      int // incidents without a section
+	Only      bool // one incident: the head says what its section would repeat
+	More      int  // incidents without a section
 	Checked   []string
 	CouldNot  []string
 	Probes    htmlTable
+	ClockNote string
 	Clocks    htmlTable
 	Inputs    htmlTable
 	Streams   htmlTable
@@ -96,6 +98,7 @@ func columns(caption string, names ...string) htmlTable {
 
 type htmlIncident struct {
 	*view.Incident
+	Only         bool
 	Title        string
 	Sentence     string
 	Class        string
@@ -135,14 +138,22 @@ type htmlClaim struct {
 }
 
 func htmlPage(c *view.Case) htmlCase {
-	p := htmlCase{Title: c.Badge(), Verdict: c.Verdict(), Badge: c.Badge(), Class: "none", Tool: c.Res.Tool, CouldNot: c.Res.Checked.CouldNot}
-	if len(c.Incidents) > 0 {
+	p := htmlCase{Title: c.Headline(), Verdict: c.Verdict(), Badge: c.Badge(), Class: "none", Tool: c.Res.Tool, CouldNot: c.Res.Checked.CouldNot}
+	switch {
+	case len(c.Incidents) == 1:
 		in := c.Incidents[0]
-		p.Class, p.Word = badgeClass(in.Cause), in.Cause.Word+" "+view.Confidence(in.Cause.Confidence)
 		p.Facts = append(p.Facts, htmlFact{"When (UTC)", view.Window(in)}, htmlFact{"Affected", view.Affected(in)})
-	} else if c.Looked() {
+	case len(c.Incidents) > 1:
+		all := c.All()
+		p.Facts = append(p.Facts, htmlFact{"Causes", causesText(c.ByCause())}, htmlFact{"When (UTC)", all.When()}, htmlFact{"Affected", all.Whom()})
+	case c.Looked():
 		p.Class = "good"
 	}
+	if len(c.Incidents) > 0 {
+		cause := c.Incidents[0].Cause
+		p.Class, p.Word = badgeClass(cause), cause.Word+" "+view.Confidence(cause.Confidence)
+	}
+	p.Only = len(c.Incidents) == 1
 	if ch := c.Res.Checked; !ch.From.IsZero() {
 		p.Facts = append(p.Facts, htmlFact{"Data (UTC)", view.Instant(ch.From.Nanos) + " to " + view.Instant(ch.To.Nanos)})
 	}
@@ -157,10 +168,24 @@ func htmlPage(c *view.Case) htmlCase {
 			p.More = len(c.Incidents) - i
 			break
 		}
-		p.Incidents = append(p.Incidents, htmlOf(c, in))
+		h := htmlOf(c, in)
+		h.Only = p.Only
+		p.Incidents = append(p.Incidents, h)
 	}
 	htmlCaseTables(c, &p)
 	return p
+}
+
+func causesText(list []view.CauseCount) string {
+	var out []string
+	for _, c := range list {
+		if c.Incidents > 1 {
+			out = append(out, view.Number(int64(c.Incidents))+" "+c.ID)
+		} else {
+			out = append(out, c.ID)
+		}
+	}
+	return view.List(out, 8)
 }
 
 func badgeClass(cause model.Cause) string {
@@ -176,20 +201,17 @@ func badgeClass(cause model.Cause) string {
 
 func htmlOf(c *view.Case, in *view.Incident) htmlIncident {
 	h := htmlIncident{
-		Incident: in, Title: in.Cause.Title, Sentence: in.Sentence(), Class: badgeClass(in.Cause), Confidence: view.Confidence(in.Cause.Confidence),
+		Incident: in, Title: in.Title(), Sentence: in.Sentence(), Class: badgeClass(in.Cause), Confidence: view.Confidence(in.Cause.Confidence),
 		Window: view.Window(in), Affected: view.Affected(in), Commands: c.Commands(in), Lanes: lanesOf(c, in),
 	}
-	if h.Title == "" {
-		h.Title = in.Cause.ID
-	}
 	if r := in.RunnerUp(); r != nil {
-		h.RunnerUp = r.ID + " with " + view.Confidence(r.Confidence)
+		h.RunnerUp = r.ID + " (" + view.Confidence(r.Confidence) + ")"
 		if r.WhyNot != "" {
-			h.RunnerUp += ": " + r.WhyNot
+			h.RunnerUp += "; " + r.WhyNot
 		}
 	}
 	for _, x := range in.Contributing {
-		text := x.ID + " with " + view.Confidence(x.Confidence)
+		text := x.ID + " (" + view.Confidence(x.Confidence) + ")"
 		if x.Note != "" {
 			text += ": " + x.Note
 		}
@@ -198,20 +220,20 @@ func htmlOf(c *view.Case, in *view.Incident) htmlIncident {
 	if r := in.Recurrence; r != nil {
 		h.Recurrence = r.Note
 		if len(r.Pods) > 0 {
-			h.Recurrence += " (" + view.List(r.Pods, 10) + ")"
+			h.Recurrence += " (" + view.List(r.Pods, 5) + ")"
 		}
 	}
 	for _, e := range in.Consequences {
 		text := e.Text
 		if !e.At.IsZero() {
-			text += " at " + view.Instant(e.At.Nanos)
+			text = view.Instant(e.At.Nanos) + " " + text
 		}
 		h.Effects = append(h.Effects, htmlCited{text, refNames(c, e.Ref, nil)})
 	}
-	h.Subjects = columns("Probes that failed", "`Pod", "Container", "Probe", "Target", "Failed", "First (UTC)", "Last (UTC)")
+	h.Subjects = columns("Probes that failed", "`Pod", "Container", "Probe", "Target", "Failed", "Succeeded meanwhile", "First failed (UTC)", "Last failed")
 	for _, s := range in.Subjects {
-		h.Subjects.add(view.PodName(s), s.Container, s.Probe, view.Target(s.Target), view.Number(int64(s.FailedAttempts))+" of "+view.Number(int64(s.TotalAttempts)),
-			view.Instant(s.First.Nanos), view.Instant(s.Last.Nanos))
+		h.Subjects.add(view.PodName(s), s.Container, s.Probe, view.Target(s.Target), view.Number(int64(s.FailedAttempts)), in.SubjectCounts(s).Good(),
+			view.Instant(s.First.Nanos), view.Later(s.First.Nanos, s.Last.Nanos))
 	}
 	h.Timeline = columns("Facts by time", "From (UTC)", "Until", "`Pod", "What", "`Record")
 	for _, f := range c.Timeline(in) {
@@ -220,9 +242,13 @@ func htmlOf(c *view.Case, in *view.Incident) htmlIncident {
 		case f.Open:
 			until = "(open)"
 		case f.Until > f.At:
-			until = view.Clock(f.Until)
+			until = view.Later(f.At, f.Until)
 		}
-		h.Timeline.add(view.Instant(f.At), until, f.Pod, f.Text, c.Ref(f.Ref))
+		text := f.Text
+		if f.Quote != "" {
+			text += ": " + string(escape.Cut(f.Quote, factQuote))
+		}
+		h.Timeline.add(view.Instant(f.At), until, f.Pod, text, c.Ref(f.Ref))
 	}
 	for _, x := range []struct {
 		title string
@@ -275,7 +301,7 @@ func htmlReasons(c *view.Case, in *view.Incident, h *htmlIncident) {
 	for _, r := range in.Recommend {
 		h.Steps = append(h.Steps, r.Text)
 	}
-	h.Attempts = columns("Attempts of this incident and around it", "Start (UTC)", "`Pod", "Probe", "Result", "Class", "Connect", "First byte", "Packets", "`Record")
+	h.Attempts = columns("Attempts of this incident and around it", "Start (UTC)", "`Pod", "Probe", "Result", "Error class", "Connect", "First byte", "Log and packets", "`Record")
 	for _, a := range in.Attempts {
 		h.Attempts.add(view.Instant(a.Start), a.Pod, a.Probe, a.Outcome, a.ErrorClass, phaseText(a.ConnectMs), phaseText(a.FirstByteMs), a.JoinReason, view.AttemptRef(c, a))
 	}

@@ -23,6 +23,9 @@ func htmlCaseTables(c *view.Case, p *htmlCase) {
 			p.Probes.add(pod.Namespace+"/"+pod.Pod, pr.Container, pr.Probe, view.Target(pr.Target), view.ProbeSettings(pr), view.Number(int64(pr.Attempts)), view.Number(int64(pr.Failed)))
 		}
 	}
+	if len(res.Clock) > 0 {
+		p.ClockNote = view.ClockSummary(res.Clock)
+	}
 	p.Clocks = columns("Clocks compared with the kubelet's", "`Node", "`Clock of", "Offset", "Uncertainty", "Method", "Anchors", "Applied", "Note")
 	for _, k := range res.Clock {
 		applied := "no"

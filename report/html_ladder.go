@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"strconv"
 	"unicode/utf8"
 
 	"github.com/probe-forensics/probe-forensics/report/escape"
@@ -63,7 +64,7 @@ func ladderOf(c *view.Case, title string, e *view.Exchange) htmlLadder {
 	for i, s := range e.Steps {
 		frame, note := "", s.Detail
 		if s.Packet > 0 {
-			frame = view.Number(s.Packet)
+			frame = strconv.FormatInt(s.Packet, 10)
 		}
 		if s.Unanswered {
 			note = joinNote(note, "no answer")
@@ -106,7 +107,7 @@ func arrowOf(s view.Step, y float64) htmlArrow {
 	case view.Client:
 		a.X1, a.X2 = left, right
 		if s.Unanswered {
-			a.X2 = left + (right-left)*0.72
+			a.X2 = round(left + (right-left)*0.72)
 			a.Class = "lost"
 			a.Head = fmt.Sprintf("M%.1f,%.1f l12,12 m0,-12 l-12,12", a.X2-6, y-6)
 			break

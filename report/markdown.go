@@ -68,7 +68,9 @@ type limits struct {
 	evidence  int
 	attempts  int
 	subjects  int
-	streams   int
+	effects   int
+	streams   int // 0: only their number
+	claim     int // characters of a sentence of evidence
 	problems  int
 	commands  int
 	probes    int
@@ -76,8 +78,8 @@ type limits struct {
 }
 
 var (
-	fullLimits    = limits{incidents: 100, facts: 200, evidence: 100, attempts: 150, subjects: 100, streams: 300, problems: 200, commands: 60, probes: 200, excerpts: true}
-	summaryLimits = limits{incidents: 10, facts: 30, evidence: 8, subjects: 10, streams: 20, problems: 10, commands: 8, probes: 20}
+	fullLimits    = limits{claim: 2000, incidents: 100, facts: 200, evidence: 100, attempts: 150, subjects: 100, effects: 100, streams: 300, problems: 200, commands: 60, probes: 200, excerpts: true}
+	summaryLimits = limits{claim: 200, incidents: 10, facts: 30, evidence: 8, subjects: 10, effects: 8, problems: 10, commands: 8, probes: 20}
 )
 
 // section is a part of the document that can be left out as a whole. The lower
@@ -227,9 +229,12 @@ func (m *markdown) sections() []section {
 	return m.list
 }
 
+// headInputs is how many inputs the head names.
+const headInputs = 5
+
 // head is the verdict and what it is about.
 func (m *markdown) head(d *mdDoc) {
-	d.heading(1, "Probe forensics: ", escape.Text(m.Badge()))
+	d.heading(1, "Probe forensics: ", escape.Text(m.Headline()))
 	d.para(escape.Bold(escape.Text(m.Verdict())))
 	res := m.Res
 	var rows [][]escape.MD
@@ -238,18 +243,25 @@ func (m *markdown) head(d *mdDoc) {
 			rows = append(rows, []escape.MD{name, v})
 		}
 	}
-	if len(m.Incidents) > 0 {
+	switch len(m.Incidents) {
+	case 0:
+	case 1:
 		in := m.Incidents[0]
-		row("Verdict", escape.Code(in.Cause.ID), ", ", escape.Text(in.Cause.Word+" ("+view.Confidence(in.Cause.Confidence)+")"))
-		row("Window (UTC)", escape.Text(view.Window(in)))
+		row("Cause", causeOf(in))
+		row("When (UTC)", escape.Text(view.Window(in)))
 		row("Affected", escape.Text(view.Affected(in)))
+	default:
+		all := m.All()
+		row("Causes", causes(m.ByCause()))
+		row("When (UTC)", escape.Text(all.When()))
+		row("Affected", escape.Text(all.Whom()))
 	}
 	if c := res.Checked; !c.From.IsZero() {
 		row("Data (UTC)", escape.Text(view.Instant(c.From.Nanos)+" to "+view.Instant(c.To.Nanos)))
 	}
 	row("Nodes", codes(res.Checked.Nodes, 12))
 	for i, in := range res.Inputs {
-		if i == 5 {
+		if i == headInputs {
 			row("Input", escape.Text(view.Count(len(res.Inputs)-i, "more, see Inputs", "more, see Inputs")))
 			break
 		}
@@ -260,6 +272,35 @@ func (m *markdown) head(d *mdDoc) {
 	}
 	row("Tool", escape.Text(res.Tool.Name+" "+res.Tool.Version+", rules "), escape.Code(res.Tool.RulesHash[:min(12, len(res.Tool.RulesHash))]))
 	d.table([]escape.MD{"", ""}, rows)
+}
+
+// causeOf names the cause and how sure it is.
+func causeOf(in *view.Incident) escape.MD {
+	cause := escape.Code(in.Cause.ID)
+	if in.Cause.SubReason != "" {
+		cause += " (" + escape.Text(in.Cause.SubReason) + ")"
+	}
+	if in.Cause.ID == model.Inconclusive {
+		return cause + ": the best candidate reaches " + escape.Text(view.Confidence(in.Cause.Confidence)) + ", which is not enough to name it"
+	}
+	return cause + ", " + escape.Bold(escape.Text(in.Cause.Word)) + " (" + escape.Text(view.Confidence(in.Cause.Confidence)) + ")"
+}
+
+// causes counts incidents by cause.
+func causes(list []view.CauseCount) escape.MD {
+	var out []escape.MD
+	for i, c := range list {
+		if i == 8 {
+			out = append(out, escape.Text(view.Count(len(list)-i, "more", "more")))
+			break
+		}
+		item := escape.Code(c.ID)
+		if c.Incidents > 1 {
+			item = escape.Text(view.Number(int64(c.Incidents))) + " " + item
+		}
+		out = append(out, item)
+	}
+	return escape.Join(out, ", ")
 }
 
 func codes(words []string, limit int) escape.MD {
@@ -283,19 +324,12 @@ func (m *markdown) overview(d *mdDoc) {
 		}
 		rows = append(rows, []escape.MD{
 			escape.Text(view.Number(int64(in.Number))), escape.Code(in.Cause.ID), escape.Text(in.Cause.Word + " " + view.Confidence(in.Cause.Confidence)),
-			escape.Text(view.SubjectNames(in, 2)), escape.Text(view.Number(int64(in.FailedAttempts)) + " of " + view.Number(int64(in.TotalAttempts))),
-			escape.Text(view.Instant(in.Window.First.Nanos)), escape.Text(lasted(in)),
+			escape.Text(view.SubjectNames(in, 2)), escape.Text(view.Number(int64(in.FailedAttempts))), escape.Text(in.Counts().Good()),
+			escape.Text(view.Instant(in.Window.First.Nanos)), escape.Text(view.Lasted(in)),
 		})
 	}
-	d.table([]escape.MD{"#", "Cause", "Confidence", "Subject", "Failed", "First (UTC)", "Lasted"}, rows)
+	d.table([]escape.MD{"#", "Cause", "Confidence", "Subject", "Failed", "Succeeded meanwhile", "First (UTC)", "Lasted"}, rows)
 	if n := len(m.Incidents) - len(rows); n > 0 {
 		d.para(escape.Text(view.Count(n, "more incident", "more incidents")), " in ", escape.Code("report.json"), ".")
 	}
-}
-
-func lasted(in *view.Incident) string {
-	if in.Length() <= 0 {
-		return "one moment"
-	}
-	return view.Duration(in.Length())
 }

@@ -53,14 +53,29 @@ func (m *markdown) probes(d *mdDoc) {
 	d.rest(n-len(rows), "probe", "probes")
 }
 
+// clock says which clocks differ from that of the kubelet. Those that agree are
+// counted, and listed where nobody has to read them.
 func (m *markdown) clock(d *mdDoc) {
 	if len(m.Res.Clock) == 0 {
 		return
 	}
 	d.heading(2, "Clocks")
-	d.para("Times are by the kubelet's clock of each node, in UTC. Other clocks were compared with it:")
-	var rows [][]escape.MD
+	d.para("Times are by the kubelet's clock of each node, in UTC. ", escape.Text(view.ClockSummary(m.Res.Clock)))
+	var differ []model.Clock
 	for _, c := range m.Res.Clock {
+		if view.Notable(c) {
+			differ = append(differ, c)
+		}
+	}
+	m.clocks(d, differ)
+	if m.limits.streams > 0 && len(differ) < len(m.Res.Clock) {
+		d.details("All clocks", func(d *mdDoc) { m.clocks(d, m.Res.Clock) })
+	}
+}
+
+func (m *markdown) clocks(d *mdDoc, list []model.Clock) {
+	var rows [][]escape.MD
+	for _, c := range list {
 		applied := escape.MD("no")
 		if c.Applied {
 			applied = "yes"
@@ -72,14 +87,21 @@ func (m *markdown) clock(d *mdDoc) {
 	d.table([]escape.MD{"Node", "Clock of", "Offset", "Uncertainty", "Method", "Anchors", "Applied", "Note"}, rows)
 }
 
+// inputs lists what was read. A summary has them in its head, unless they are
+// many.
 func (m *markdown) inputs(d *mdDoc) {
+	if m.limits.streams == 0 && len(m.Res.Inputs) <= headInputs {
+		return
+	}
 	d.heading(2, "Inputs")
 	var rows [][]escape.MD
 	for _, in := range m.Res.Inputs {
 		rows = append(rows, []escape.MD{escape.Code(in.Path), escape.Text(view.Bytes(in.Bytes)), escape.Code(in.SHA256), escape.Text(view.Number(int64(len(in.Streams))))})
 	}
 	d.table([]escape.MD{"Input", "Size", "sha256", "Streams"}, rows)
-	d.details("Streams", m.streams)
+	if m.limits.streams > 0 {
+		d.details("Streams", m.streams)
+	}
 }
 
 func (m *markdown) streams(d *mdDoc) {

@@ -2,12 +2,18 @@ package report
 
 import (
 	"fmt"
+	"slices"
+	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/probe-forensics/probe-forensics/analyze/model"
 	"github.com/probe-forensics/probe-forensics/report/escape"
 	"github.com/probe-forensics/probe-forensics/report/view"
 )
+
+// factQuote is how much of a record a row of the timeline quotes, in characters.
+const factQuote = 160
 
 // incident adds the sections of one incident, in the order in which people
 // read: what, how bad, when, the packets, why we say so, what to do.
@@ -32,38 +38,28 @@ func (m *markdown) incident(in *view.Incident, shift int) {
 	add(rankAttempts, "attempts", m.attempts)
 }
 
+// cause says what the verdict is. Where it is the only one, the head of the
+// report has said so.
 func (m *markdown) cause(d *mdDoc, in *view.Incident) {
-	title := in.Cause.Title
-	if title == "" {
-		title = in.Cause.ID
-	}
 	if len(m.Incidents) > 1 {
-		title = fmt.Sprintf("Incident %d: %s", in.Number, title)
+		d.heading(2, escape.Text(fmt.Sprintf("Incident %d: %s", in.Number, in.Title())))
+		d.para(escape.Bold(escape.Text(in.Sentence())))
+		d.para("Cause: ", causeOf(in), ".")
 	} else {
-		title = "Verdict: " + title
+		d.heading(2, escape.Text(in.Title()))
 	}
-	d.heading(2, escape.Text(title))
-	d.para(escape.Bold(escape.Text(in.Sentence())))
-	verdict := []escape.MD{"Cause ", escape.Code(in.Cause.ID)}
-	if in.Cause.SubReason != "" {
-		verdict = append(verdict, " (", escape.Text(in.Cause.SubReason), ")")
-	}
-	if in.Cause.ID == model.Inconclusive {
-		verdict = append(verdict, ": the best candidate reaches ", escape.Text(view.Confidence(in.Cause.Confidence)), ", which is not enough to name it.")
-	} else {
-		verdict = append(verdict, ", ", escape.Bold(escape.Text(in.Cause.Word)), " with ", escape.Text(view.Confidence(in.Cause.Confidence)), ".")
-	}
+	var verdict []escape.MD
 	if r := in.RunnerUp(); r != nil {
-		verdict = append(verdict, " Runner-up: ", escape.Code(r.ID), " with ", escape.Text(view.Confidence(r.Confidence)))
+		verdict = append(verdict, "Runner-up: ", escape.Code(r.ID), " (", escape.Text(view.Confidence(r.Confidence)), ")")
 		if r.WhyNot != "" {
-			verdict = append(verdict, ": ", escape.Text(strings.TrimRight(r.WhyNot, ".")))
+			verdict = append(verdict, "; ", escape.Text(strings.TrimRight(r.WhyNot, ".")))
 		}
 		verdict = append(verdict, ".")
 	}
 	d.para(verdict...)
 	var also []escape.MD
 	for _, c := range in.Contributing {
-		item := escape.Code(c.ID) + " with " + escape.Text(view.Confidence(c.Confidence))
+		item := escape.Code(c.ID) + " (" + escape.Text(view.Confidence(c.Confidence)) + ")"
 		if c.Note != "" {
 			item += ": " + escape.Text(c.Note)
 		}
@@ -79,7 +75,7 @@ func (m *markdown) cause(d *mdDoc, in *view.Incident) {
 			text = escape.Text("The same signature was seen " + view.Count(r.Times, "time", "times") + ".")
 		}
 		if len(r.Pods) > 0 {
-			text += " (" + codes(r.Pods, 10) + ")"
+			text += " (" + codes(r.Pods, 5) + ")"
 		}
 		d.para("Recurrence: ", text)
 	}
@@ -88,11 +84,11 @@ func (m *markdown) cause(d *mdDoc, in *view.Incident) {
 
 func (m *markdown) impact(d *mdDoc, in *view.Incident) {
 	d.heading(3, "Impact")
-	d.list([]escape.MD{
-		"Seen in the data: " + escape.Text(view.Affected(in)),
-		"Window (UTC): " + escape.Text(view.Window(in)),
-		"Users affected, and who acts: (not in these inputs; to be filled in)",
-	})
+	var items []escape.MD
+	if len(m.Incidents) > 1 {
+		items = append(items, "Affected: "+escape.Text(view.Affected(in)), "When (UTC): "+escape.Text(view.Window(in)))
+	}
+	d.list(append(items, "Users affected, and who acts: (not in these inputs; to be filled in)"))
 	var rows [][]escape.MD
 	for i, s := range in.Subjects {
 		if i == m.limits.subjects {
@@ -100,23 +96,27 @@ func (m *markdown) impact(d *mdDoc, in *view.Incident) {
 		}
 		rows = append(rows, []escape.MD{
 			escape.Code(view.PodName(s)), escape.Text(s.Container), escape.Text(s.Probe), escape.Text(view.Target(s.Target)),
-			escape.Text(view.Number(int64(s.FailedAttempts)) + " of " + view.Number(int64(s.TotalAttempts))),
-			escape.Text(view.Instant(s.First.Nanos)), escape.Text(view.Instant(s.Last.Nanos)),
+			escape.Text(view.Number(int64(s.FailedAttempts))), escape.Text(in.SubjectCounts(s).Good()),
+			escape.Text(view.Instant(s.First.Nanos)), escape.Text(view.Later(s.First.Nanos, s.Last.Nanos)),
 		})
 	}
-	d.table([]escape.MD{"Pod", "Container", "Probe", "Target", "Failed", "First (UTC)", "Last (UTC)"}, rows)
+	d.table([]escape.MD{"Pod", "Container", "Probe", "Target", "Failed", "Succeeded meanwhile", "First failed (UTC)", "Last failed"}, rows)
 	d.rest(len(in.Subjects)-len(rows), "subject", "subjects")
 	var effects []escape.MD
-	for _, c := range in.Consequences {
+	for i, c := range in.Consequences {
+		if i == m.limits.effects {
+			break
+		}
 		item := escape.Text(c.Text)
 		if !c.At.IsZero() {
-			item += " at " + escape.Text(view.Instant(c.At.Nanos))
+			item = escape.Text(view.Instant(c.At.Nanos)) + " " + item
 		}
 		effects = append(effects, item+m.cite(c.Ref, nil))
 	}
 	if len(effects) > 0 {
-		d.para("Consequences:")
+		d.para("Consequences (UTC):")
 		d.list(effects)
+		d.rest(len(in.Consequences)-len(effects), "consequence", "consequences")
 	}
 }
 
@@ -151,7 +151,15 @@ func (m *markdown) timeline(d *mdDoc, in *view.Incident) {
 		return
 	}
 	d.heading(3, "Timeline (facts, UTC)")
-	d.mermaid(gantt(in, facts))
+	chart, pods := gantt(in, facts)
+	d.mermaid(chart)
+	if len(pods) > 1 && chart != "" && m.flavor != FlavorPlain {
+		names := make([]escape.MD, len(pods))
+		for i, p := range pods {
+			names[i] = escape.Text(podLabel(i)+": ") + escape.Code(p)
+		}
+		d.para(escape.Join(names, ", "))
+	}
 	var rows [][]escape.MD
 	for i, f := range facts {
 		if i == m.limits.facts {
@@ -162,15 +170,11 @@ func (m *markdown) timeline(d *mdDoc, in *view.Incident) {
 		case f.Open:
 			until = "(open)"
 		case f.Until > f.At:
-			until = escape.Text(view.Clock(f.Until))
+			until = escape.Text(view.Later(f.At, f.Until))
 		}
 		text := escape.Text(f.Text)
-		if f.Kind == view.KindFailed {
-			head, output, found := strings.Cut(f.Text, ": ")
-			text = escape.Text(head)
-			if found {
-				text += ": " + escape.Code(string(escape.Cut(output, 160)))
-			}
+		if f.Quote != "" {
+			text += ": " + escape.Code(string(escape.Cut(f.Quote, factQuote)))
 		}
 		rows = append(rows, []escape.MD{escape.Text(view.Instant(f.At)), until, escape.Code(f.Pod), text, escape.Code(m.Ref(f.Ref))})
 	}
@@ -214,7 +218,7 @@ func (m *markdown) exchange(d *mdDoc, title escape.MD, e *view.Exchange) {
 			continue
 		}
 		if s.Packet > 0 {
-			frame = escape.Text(view.Number(s.Packet))
+			frame = escape.Text(strconv.FormatInt(s.Packet, 10))
 		}
 		note := s.Detail
 		if s.Unanswered {
@@ -248,21 +252,31 @@ func (m *markdown) evidence(d *mdDoc, in *view.Incident) {
 			if i == m.limits.evidence {
 				break
 			}
-			rows = append(rows, []escape.MD{weight(e.Weight), escape.Text(e.Claim), evidenceTime(e), m.citeCell(e)})
+			rows = append(rows, []escape.MD{weight(e.Weight), m.claim(e.Claim), evidenceTime(e), m.citeCell(e)})
 		}
 		d.table([]escape.MD{"Weight", "Claim", "Time (UTC)", "Records"}, rows)
 		d.rest(len(list)-len(rows), "piece of evidence", "pieces of evidence")
 	}
 	if m.limits.excerpts {
 		d.details("Quoted records", func(d *mdDoc) {
+			var quoted []model.Ref
 			for i := range in.Evidence {
-				if e := &in.Evidence[i]; e.Excerpt != "" {
+				if e := &in.Evidence[i]; e.Excerpt != "" && !slices.Contains(quoted, e.Ref) {
+					quoted = append(quoted, e.Ref)
 					d.para(escape.Code(m.Ref(e.Ref)), ":")
 					d.fence("text", e.Excerpt)
 				}
 			}
 		})
 	}
+}
+
+// claim is a sentence of evidence; a summary cuts what quotes a whole script.
+func (m *markdown) claim(s string) escape.MD {
+	if utf8.RuneCountInString(s) > m.limits.claim {
+		s = string(escape.Cut(s, m.limits.claim))
+	}
+	return escape.Text(s)
 }
 
 func weight(w float64) escape.MD {
@@ -283,20 +297,19 @@ func (m *markdown) citeCell(e *model.Evidence) escape.MD {
 	return escape.MD(strings.TrimSuffix(strings.TrimPrefix(string(m.cite(e.Ref, e.More)), " ("), ")"))
 }
 
+// score shows the arithmetic, folded away: who doubts the number looks at it.
 func (m *markdown) score(d *mdDoc, in *view.Incident) {
-	if len(in.Score) == 0 {
-		return
-	}
-	d.heading(3, "How the confidence comes about")
-	var rows [][]escape.MD
-	for _, s := range in.Score {
-		rows = append(rows, []escape.MD{escape.Text(s.Text), escape.Text(s.Group), weight(s.Weight), escape.Text(view.Confidence(s.Result))})
-	}
-	d.table([]escape.MD{"Step", "Source", "Weight", "Score"}, rows)
 	if len(in.WouldChange) > 0 {
-		d.para("What would change this verdict:")
+		d.heading(3, "What would change this verdict")
 		d.list(texts(in.WouldChange))
 	}
+	d.details("How the confidence comes about", func(d *mdDoc) {
+		var rows [][]escape.MD
+		for _, s := range in.Score {
+			rows = append(rows, []escape.MD{m.claim(s.Text), escape.Text(s.Group), weight(s.Weight), escape.Text(view.Confidence(s.Result))})
+		}
+		d.table([]escape.MD{"Step", "Source", "Weight", "Score"}, rows)
+	})
 }
 
 func texts(sentences []string) []escape.MD {
@@ -371,7 +384,7 @@ func (m *markdown) attempts(d *mdDoc, in *view.Incident) {
 				escape.Text(view.Instant(a.Start)), escape.Code(a.Pod), escape.Text(a.Probe), escape.Text(a.Outcome), escape.Text(a.ErrorClass),
 				phase(a.ConnectMs), phase(a.FirstByteMs), escape.Text(a.JoinReason), ref})
 		}
-		d.table([]escape.MD{"Start (UTC)", "Pod", "Probe", "Result", "Class", "Connect", "First byte", "Packets", "Record"}, rows)
+		d.table([]escape.MD{"Start (UTC)", "Pod", "Probe", "Result", "Error class", "Connect", "First byte", "Log and packets", "Record"}, rows)
 		if n := len(in.Attempts) - len(rows); n > 0 {
 			d.para(escape.Text(view.Count(n, "more attempt", "more attempts")), " in the table ", escape.Code("probe_attempts"), ".")
 		}

@@ -18,16 +18,17 @@ const (
 	sequenceRows = 40
 )
 
-// gantt draws the facts of an incident. Times stand as UTC wall clock without a
-// zone: Mermaid shows the times of day it is given, wherever the reader is.
-func gantt(in *view.Incident, facts []view.Fact) string {
+// gantt draws the facts of an incident and returns the pods it drew. Times stand
+// as UTC wall clock without a zone: Mermaid shows the times of day it is given,
+// wherever the reader is. Mermaid writes the names of sections over the drawing
+// where they are long, so pods are numbered.
+func gantt(in *view.Incident, facts []view.Fact) (chart string, pods []string) {
 	from, to := in.Span()
 	if len(facts) == 0 || to <= from {
-		return ""
+		return "", nil
 	}
-	var pods []string
 	for _, f := range facts {
-		if f.Kind != view.KindSign && !slices.Contains(pods, f.Pod) {
+		if f.Kind != view.KindRecord && f.Pod != "" && !slices.Contains(pods, f.Pod) {
 			pods = append(pods, f.Pod)
 		}
 	}
@@ -35,29 +36,35 @@ func gantt(in *view.Incident, facts []view.Fact) string {
 	var b strings.Builder
 	b.WriteString("gantt\n    dateFormat YYYY-MM-DDTHH:mm:ss.SSS\n    axisFormat %H:%M:%S\n")
 	n := 0
-	for _, pod := range pods {
+	for i, pod := range append(slices.Clip(pods), "") {
 		started := false
 		for _, f := range facts {
-			if f.Pod != pod || f.Kind == view.KindSign || n == ganttRows {
+			if f.Pod != pod || f.Kind == view.KindRecord || n == ganttRows {
 				continue
 			}
 			if !started {
-				name := pod
-				if name == "" {
-					name = "effects"
-				}
-				fmt.Fprintf(&b, "    section %s\n", escape.Label(name, ganttLabel))
 				started = true
+				name := podLabel(i)
+				switch {
+				case pod == "":
+					name = "others"
+				case len(pods) == 1:
+					name = "the pod"
+				}
+				b.WriteString("    section " + name + "\n")
 			}
 			n++
 			b.WriteString(ganttRow(f, n, from, to))
 		}
 	}
 	if n == 0 {
-		return ""
+		return "", nil
 	}
-	return b.String()
+	return b.String(), pods
 }
+
+// podLabel names the i-th pod of a chart.
+func podLabel(i int) string { return fmt.Sprintf("pod %d", i+1) }
 
 // ganttRow draws one fact, cut to the span. A moment is drawn as a milestone.
 func ganttRow(f view.Fact, n int, from, to event.Nanos) string {
@@ -78,14 +85,8 @@ func ganttRow(f view.Fact, n int, from, to event.Nanos) string {
 	return fmt.Sprintf("    %s :%sm%d, %s, %s\n", label, tag, n, ganttTime(start), ganttTime(end))
 }
 
-func factLabel(f view.Fact) string {
-	// The output of a probe is in the table; here it would only be cut.
-	head, _, _ := strings.Cut(f.Text, ", first: ")
-	if f.Kind == view.KindFailed {
-		head, _, _ = strings.Cut(head, ": ")
-	}
-	return head
-}
+// factLabel is a fact without what the record says: that is in the table.
+func factLabel(f view.Fact) string { return strings.TrimSuffix(f.Text, ", first") }
 
 func ganttTime(n event.Nanos) string { return n.Time().Format("2006-01-02T15:04:05.000") }
 

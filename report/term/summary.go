@@ -6,6 +6,7 @@ import (
 	"github.com/charmbracelet/lipgloss"
 
 	"github.com/probe-forensics/probe-forensics/analyze/model"
+	"github.com/probe-forensics/probe-forensics/report/escape"
 	"github.com/probe-forensics/probe-forensics/report/view"
 )
 
@@ -13,7 +14,7 @@ func (p *printer) write(c *view.Case) {
 	p.headline(c)
 	if len(c.Incidents) > 0 {
 		in := c.Incidents[0]
-		p.facts(in)
+		p.facts(c, in)
 		p.reasons(c, in)
 		p.sparkline(in)
 		p.incidents(c)
@@ -55,22 +56,15 @@ func (p *printer) headline(c *view.Case) {
 }
 
 // facts is when it was and whom it hit.
-func (p *printer) facts(in *view.Incident) {
+func (p *printer) facts(c *view.Case, in *view.Incident) {
+	if len(c.Incidents) > 1 {
+		all := c.All()
+		p.wrapped("", p.text("All: "+all.Whom()+"; UTC "+all.When()), p.faint)
+		p.wrapped("", p.text("The largest: "+view.Affected(in)+"; UTC "+view.Window(in)), p.faint)
+		return
+	}
 	if !in.Window.First.IsZero() {
-		when := view.Instant(in.Window.First.Nanos)
-		if in.Window.Last.Nanos > in.Window.First.Nanos {
-			when += " to " + view.Clock(in.Window.Last.Nanos)
-		}
-		when += " UTC"
-		if in.Window.Recovered.IsZero() {
-			when += ", no recovery seen"
-		} else {
-			when += ", recovered " + view.Clock(in.Window.Recovered.Nanos)
-		}
-		if b := view.Basis(in.TimeBasis); b != "" {
-			when += " (" + b + ")"
-		}
-		p.wrapped("", p.text(when), p.faint)
+		p.wrapped("", p.text("UTC "+view.Window(in)), p.faint)
 	}
 	p.wrapped("", p.text(view.Affected(in)), p.faint)
 }
@@ -110,7 +104,7 @@ func (p *printer) reasons(c *view.Case, in *view.Incident) {
 	p.line()
 	p.line(p.bold.Render("Why"))
 	for _, r := range list {
-		text := p.text(strings.TrimRight(r.text, "."))
+		text := p.text(string(escape.Cut(strings.TrimRight(r.text, "."), reasonLength)))
 		if r.ref != "" {
 			text += " (" + p.text(r.ref) + ")"
 		}
@@ -248,7 +242,7 @@ func (p *printer) shrink(widths []int) int {
 
 // footer says which files to open and what was not usable.
 func (p *printer) footer(c *view.Case) {
-	streams, records := 0, c.Problems()
+	streams := 0
 	for _, in := range c.Res.Inputs {
 		streams += len(in.Streams)
 	}
@@ -257,8 +251,7 @@ func (p *printer) footer(c *view.Case) {
 	read := "Read " + view.Count(len(c.Res.Inputs), "input", "inputs") + ": " + view.Count(streams, "stream", "streams") + ", " +
 		view.Count(t.Lines, "line", "lines") + ", " + view.Count(t.Packets, "packet", "packets")
 	p.wrapped("", read, p.faint)
-	if n := len(c.Unread()); n > 0 || records > 0 {
-		text := "Skipped " + view.Count(n, "stream", "streams") + " that could not be read; " + view.Count(records, "damaged record", "damaged records")
+	if text := c.Damage(); text != "" {
 		p.wrapped("", text+" (see Problems in report.md)", p.caution)
 	}
 	if len(p.o.Written) == 0 {

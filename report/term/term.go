@@ -44,6 +44,7 @@ const asciiProfile = termenv.Ascii
 // Limits keep the summary on one screen.
 const (
 	reasons      = 6
+	reasonLength = 220 // characters
 	incidentRows = 10
 	defaultWidth = 80
 )

@@ -35,6 +35,8 @@ type Incident struct {
 	// Failed and Good are the exchanges of a typical failed attempt and of a good one
 	// of the same probe, nil where no capture saw one.
 	Failed, Good *Exchange
+
+	counts map[probeKey]Counts // what Subjects does not say
 }
 
 type stream struct {
@@ -176,6 +178,7 @@ func (c *Case) shareAttempts() {
 			return cmp.Or(cmp.Compare(when(a), when(b)), cmp.Compare(a.ID, b.ID))
 		})
 	}
+	c.countAttempts(owners)
 }
 
 // when is the time at which an attempt is drawn.
@@ -195,7 +198,7 @@ func (in *Incident) Span() (from, to event.Nanos) {
 	return from.Add(-margin), to.Add(margin)
 }
 
-// FailedCount counts the failed attempts among the listed ones.
+// Failed reports whether an attempt failed, or could not be made.
 func Failed(a *model.Attempt) bool { return a.Outcome == "failure" || a.Outcome == "errored" }
 
 // Pods lists the pods of the incident's subjects, without repeats.

@@ -19,6 +19,7 @@ type Fact struct {
 	Kind  Kind
 	Pod   string // "" for the node
 	Text  string
+	Quote string // what the record says, in its own words
 	Ref   model.Ref
 }
 
@@ -33,7 +34,8 @@ const (
 	KindFailed  Kind = "failed"
 	KindReady   Kind = "ready"
 	KindEffect  Kind = "effect"
-	KindSign    Kind = "evidence"
+	// KindRecord is a record that the verdict rests on, in its own words.
+	KindRecord Kind = "record"
 )
 
 // Timeline lists the facts about an incident inside its span, by time. Failed
@@ -53,13 +55,13 @@ func (c *Case) Timeline(in *Incident) []Fact {
 	for _, f := range failures(in.Attempts) {
 		add(f)
 	}
+	pods := in.Pods()
 	for _, e := range in.Consequences {
-		add(Fact{At: e.At.Nanos, Kind: KindEffect, Text: e.Text, Ref: e.Ref})
+		pod, text := split(e.Text, pods)
+		add(Fact{At: e.At.Nanos, Kind: KindEffect, Pod: pod, Text: text, Ref: e.Ref})
 	}
-	for i := range in.Evidence {
-		if e := &in.Evidence[i]; !e.Time.IsZero() {
-			add(Fact{At: e.Time.Nanos, Kind: KindSign, Text: e.Claim, Ref: e.Ref})
-		}
+	for _, f := range records(in, out) {
+		add(f)
 	}
 	// A change of readiness that is listed as a consequence is one fact.
 	out = slices.DeleteFunc(out, func(f Fact) bool {
@@ -69,6 +71,65 @@ func (c *Case) Timeline(in *Incident) []Fact {
 		return cmp.Or(cmp.Compare(a.At, b.At), cmp.Compare(a.Until, b.Until), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Pod, b.Pod), cmp.Compare(a.Text, b.Text))
 	})
 	return slices.Compact(out)
+}
+
+// split takes the pod off the beginning of a sentence about it.
+func split(text string, pods []string) (pod, rest string) {
+	for _, p := range pods {
+		if after, ok := strings.CutPrefix(text, p+" "); ok {
+			return p, after
+		}
+	}
+	return "", text
+}
+
+// records quotes the records that the evidence rests on and that no other fact
+// tells: what they say, not what follows from them.
+func records(in *Incident, told []Fact) []Fact {
+	seen := map[model.Ref]bool{}
+	for _, f := range told {
+		seen[place(f.Ref)] = true
+	}
+	for _, a := range in.Attempts {
+		for _, refs := range [][]event.Ref{a.Refs, a.FlowRefs} {
+			for _, r := range refs {
+				seen[place(model.RefOf(r))] = true
+			}
+		}
+	}
+	var out []Fact
+	for i := range in.Evidence {
+		e := &in.Evidence[i]
+		if e.Time.IsZero() || e.Excerpt == "" || seen[place(e.Ref)] || e.Role == model.RoleContext {
+			continue
+		}
+		seen[place(e.Ref)] = true
+		out = append(out, Fact{At: e.Time.Nanos, Kind: KindRecord, Text: "record", Quote: message(e.Excerpt), Ref: e.Ref})
+	}
+	return out
+}
+
+// place is a reference without the offset, where a line or a packet says the same.
+func place(r model.Ref) model.Ref {
+	if r.Line > 0 || r.Packet > 0 {
+		r.Offset = 0
+	}
+	return r
+}
+
+// message is what a record says, without the header of a journal line or of klog:
+// who wrote it and when stands beside it.
+func message(excerpt string) string {
+	s := strings.Join(strings.Fields(excerpt), " ")
+	const header = 120 // no header is longer
+	if i := strings.Index(s, "]: "); i > 0 && i < header && s[0] != '{' {
+		s = s[i+3:]
+	}
+	klog := len(s) > 5 && strings.IndexByte("IWEF", s[0]) >= 0 && strings.Trim(s[1:5], "0123456789") == ""
+	if i := strings.Index(s, "] "); klog && i > 0 && i < header {
+		s = s[i+2:]
+	}
+	return s
 }
 
 // podFacts are the facts a pod carries itself. An interval without an end lasts
@@ -133,9 +194,10 @@ func failures(attempts []*model.Attempt) []Fact {
 		f := Fact{At: when(a), Until: max(s.last.End, when(s.last)), Kind: KindFailed, Pod: podOf(a)}
 		what := strings.Join(nonEmpty(a.Container, a.Probe, "probe"), " ")
 		if s.n == 1 {
-			f.Text = fmt.Sprintf("%s failed: %s", what, Why(a))
+			f.Until = 0
+			f.Text, f.Quote = what+" failed", Why(a)
 		} else {
-			f.Text = fmt.Sprintf("%s failed %d times, first: %s", what, s.n, Why(a))
+			f.Text, f.Quote = fmt.Sprintf("%s failed %d times, first", what, s.n), Why(a)
 		}
 		if len(a.Refs) > 0 {
 			f.Ref = model.RefOf(a.Refs[0])
@@ -175,10 +237,19 @@ func Why(a *model.Attempt) string {
 	case a.Output != "":
 		return a.Output
 	case a.ErrorClass != "":
-		return a.ErrorClass
+		return cmp.Or(classWords[a.ErrorClass], a.ErrorClass)
 	default:
 		return a.Outcome
 	}
+}
+
+// classWords say what an error class means where the record quotes no output.
+var classWords = map[string]string{
+	"E-REFUSED": "connection refused", "E-CONN-TIMEOUT": "no connection in time", "E-HDR-TIMEOUT-OLD": "no response in time",
+	"E-AMBIG-TIMEOUT": "time-out", "E-BODY": "body not read in time", "E-NOROUTE": "no route to host", "E-NETUNREACH": "network unreachable",
+	"E-EADDRNOTAVAIL": "no local port free", "E-EMPTYIP": "pod without an address", "E-RESET": "connection reset", "E-EOF": "connection closed",
+	"E-STATUS": "HTTP status out of range", "E-TLS": "TLS error", "E-GRPC-STATUS": "gRPC health not serving", "E-GRPC-CONN": "no gRPC connection",
+	"E-EXEC-EXIT": "the command ended with an error", "E-EXEC-TIMEOUT": "the command did not end in time", "E-RUNTIME": "the runtime could not run the command",
 }
 
 // Length is how long an incident lasted: to its recovery, else to its last

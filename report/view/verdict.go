@@ -1,9 +1,12 @@
 package view
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/probe-forensics/probe-forensics/analyze/model"
 )
@@ -16,8 +19,25 @@ func (c *Case) Verdict() string {
 	case n == 1:
 		return c.Incidents[0].Sentence()
 	default:
-		return fmt.Sprintf("%s, the largest first: %s", Count(n, "incident", "incidents"), c.Incidents[0].Sentence())
+		all := c.All()
+		where := "in " + Count(all.Pods, "pod", "pods")
+		if all.Pods == 0 {
+			where = "on " + Count(max(all.Nodes, 1), "node", "nodes")
+		}
+		return fmt.Sprintf("%s %s. The largest: %s", Count(n, "incident", "incidents"), where, c.Incidents[0].Sentence())
 	}
+}
+
+// Title names the cause of an incident as a heading.
+func (in *Incident) Title() string { return capital(cmp.Or(in.Cause.Title, in.Cause.ID)) }
+
+// capital makes the first letter of a sentence a capital one.
+func capital(s string) string {
+	r, n := utf8.DecodeRuneInString(s)
+	if n == 0 {
+		return s
+	}
+	return string(unicode.ToUpper(r)) + s[n:]
 }
 
 // Sentence is the verdict of an incident.
@@ -79,6 +99,15 @@ func (c *Case) Badge() string {
 	}
 }
 
+// Headline is the case in as few words as a title has: the cause, or how many
+// incidents there are.
+func (c *Case) Headline() string {
+	if n := len(c.Incidents); n > 1 {
+		return Count(n, "incident", "incidents")
+	}
+	return c.Badge()
+}
+
 // Basis explains in words what a time basis means, "" for recorded times.
 func Basis(b string) string {
 	if b == "" || b == "recorded" {
@@ -99,30 +128,32 @@ func Basis(b string) string {
 	return List(out, len(out))
 }
 
-// Problems counts the problem records of the inputs.
-func (c *Case) Problems() int64 {
-	var n int64
+// Damage says what of the inputs was not read, "" when all was: files of no known
+// format, and records that could not be used in those that have one.
+func (c *Case) Damage() string {
+	files, records := 0, int64(0)
 	for _, in := range c.Res.Inputs {
 		for _, s := range in.Streams {
+			if s.Format == "" {
+				files++
+				continue
+			}
 			for _, p := range s.Problems {
-				n += max(p.Count, 1)
+				records += max(p.Count, 1)
 			}
 		}
 	}
-	return n
-}
-
-// Unread lists the streams of which nothing could be used, by path.
-func (c *Case) Unread() []*model.Stream {
-	var out []*model.Stream
-	for i := range c.Res.Inputs {
-		for j := range c.Res.Inputs[i].Streams {
-			if s := &c.Res.Inputs[i].Streams[j]; s.Format == "" {
-				out = append(out, s)
-			}
-		}
+	var parts []string
+	if files > 0 {
+		parts = append(parts, Count(files, "file", "files")+" of no known format")
 	}
-	return out
+	if records > 0 {
+		parts = append(parts, Count(records, "record that could not be used", "records that could not be used"))
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return "Not read: " + strings.Join(parts, ", ")
 }
 
 // RunnerUp is the strongest alternative, nil when none was considered.
@@ -134,29 +165,6 @@ func (in *Incident) RunnerUp() *model.Alternative {
 		}
 	}
 	return best
-}
-
-// Affected says whom an incident hit and how many attempts failed.
-func Affected(in *Incident) string {
-	var parts []string
-	if n := len(in.Pods()); n > 0 {
-		parts = append(parts, Count(n, "pod", "pods"))
-	}
-	if in.Scope != model.ScopePod && in.Node != "" {
-		parts = append(parts, "node "+in.Node)
-	}
-	if n := len(in.Subjects); n > 0 {
-		parts = append(parts, Count(n, "probe", "probes"))
-	}
-	s := strings.Join(parts, ", ")
-	if in.FailedAttempts > 0 {
-		s += "; " + Number(int64(in.FailedAttempts)) + " of " + Count(in.TotalAttempts, "attempt", "attempts") + " seen failed"
-	} else if in.Trigger == model.TriggerNotProbed {
-		s += "; no failed attempt: probes did not run"
-	} else {
-		s += "; no failed attempt was logged"
-	}
-	return strings.TrimPrefix(s, "; ")
 }
 
 // SubjectNames lists what an incident is about: the node, or its pods.

@@ -3,8 +3,10 @@ package view
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/probe-forensics/probe-forensics/analyze/model"
+	"github.com/probe-forensics/probe-forensics/parsers/event"
 )
 
 // Window says when an incident was.
@@ -15,20 +17,40 @@ func Window(in *Incident) string {
 	}
 	s := Instant(w.First.Nanos)
 	if w.Last.Nanos > w.First.Nanos {
-		s += " to " + Instant(w.Last.Nanos)
+		s += " to " + Later(w.First.Nanos, w.Last.Nanos)
 	}
 	if w.Recovered.IsZero() {
 		s += ", no recovery seen"
 	} else {
-		s += ", recovered at " + Clock(w.Recovered.Nanos)
+		s += ", recovered at " + Later(w.First.Nanos, w.Recovered.Nanos)
 	}
-	if in.Length() > 0 {
+	if in.Length() >= time.Second {
 		s += "; " + Duration(in.Length()) + " in all"
 	}
 	if b := Basis(in.TimeBasis); b != "" {
 		s += "; " + b
 	}
 	return s
+}
+
+// Later prints an instant after another: the date only where it is a new one.
+func Later(first, n event.Nanos) string {
+	if first.Time().Format(time.DateOnly) == n.Time().Format(time.DateOnly) {
+		return Clock(n)
+	}
+	return Instant(n)
+}
+
+// Lasted says how long an incident was.
+func Lasted(in *Incident) string {
+	switch d := in.Length(); {
+	case d <= 0:
+		return "one moment"
+	case d < time.Second:
+		return "under 1 s"
+	default:
+		return Duration(d)
+	}
 }
 
 // ProbeSettings says how often a probe runs and what it tolerates, "" when no
@@ -39,7 +61,7 @@ func ProbeSettings(p model.Probe) string {
 	}
 	s := fmt.Sprintf("every %s, time-out %s", Seconds(p.PeriodSec), Seconds(p.TimeoutSec))
 	if p.FailureThreshold > 0 {
-		s += ", " + Count(p.FailureThreshold, "failure", "failures")
+		s += ", fails after " + Number(int64(p.FailureThreshold))
 	}
 	return s
 }
@@ -52,10 +74,36 @@ func Signed(ms float64) string {
 	return "+" + Millis(ms)
 }
 
+// Notable reports whether a clock is worth a word: it was moved, it was set
+// meanwhile, several offsets are possible, or none could be determined.
+func Notable(c model.Clock) bool {
+	return c.Applied || c.Undetermined || c.Method == "none" || len(c.Rivals) > 0 || len(c.Steps) > 0
+}
+
+// ClockSummary counts the clocks that agree with the kubelet's and those that do
+// not.
+func ClockSummary(list []model.Clock) string {
+	agree := 0
+	for _, c := range list {
+		if !Notable(c) {
+			agree++
+		}
+	}
+	switch others := len(list) - agree; {
+	case others == 0:
+		return Count(agree, "other clock was", "other clocks were") + " compared with it: no difference beyond the uncertainty, nothing was moved."
+	case agree == 0:
+		return Count(others, "other clock was", "other clocks were") + " compared with it:"
+	default:
+		return Count(len(list), "other clock was", "other clocks were") + " compared with it: " + Count(agree, "shows", "show") + " no difference beyond the uncertainty, " +
+			Count(others, "needs", "need") + " attention:"
+	}
+}
+
 // ClockOffset prints the offset of a clock and how sure it is: two words for a
 // table.
 func ClockOffset(c model.Clock) (offset, uncertainty string) {
-	if c.Undetermined {
+	if c.Undetermined || c.Method == "none" {
 		return "undetermined", ""
 	}
 	return Signed(c.OffsetMS), Millis(c.UncertaintyMS)
