@@ -10,6 +10,7 @@ import (
 
 	"github.com/probe-forensics/probe-forensics/analyze"
 	"github.com/probe-forensics/probe-forensics/analyze/model"
+	"github.com/probe-forensics/probe-forensics/cmd/internal/store"
 	"github.com/probe-forensics/probe-forensics/parsers"
 	"github.com/probe-forensics/probe-forensics/parsers/event"
 	"github.com/probe-forensics/probe-forensics/parsers/source"
@@ -59,14 +60,14 @@ func (c *analyzeCmd) Run(rt *session, kctx *kong.Context) error {
 		return c.runFleet(rt, j)
 	}
 	j.events = c.FromEvents
-	dir, err := c.dir(c.places())
+	dir, err := c.dir(rt, c.places())
 	if err != nil {
 		return err
 	}
 	if err := c.checkRedaction(dir); err != nil {
 		return err
 	}
-	out, err := j.run(rt, c.Input, report.NewDir(dir, rt.stdout))
+	out, err := j.run(rt, c.Input, rt.sink(dir))
 	if e, ok := err.(*outputError); ok {
 		return wrapOutput(e.err, dir)
 	}
@@ -116,6 +117,9 @@ func (j *caseJob) open(rt *session, inputs []string) (*parsers.Case, error) {
 
 // run reads the inputs, analyses them and writes the reports to the sink.
 func (j *caseJob) run(rt *session, inputs []string, sink report.Sink) (*caseOutcome, error) {
+	if rt.pins == nil {
+		rt = rt.pinned()
+	}
 	kase, err := j.open(rt, inputs)
 	if err != nil {
 		return nil, err
@@ -150,6 +154,9 @@ func (j *caseJob) run(rt *session, inputs []string, sink report.Sink) (*caseOutc
 func wrapOutput(err error, dir string) error {
 	if interrupted(err) {
 		return err
+	}
+	if store.IsURL(dir) {
+		return failf("%w; without a new %s nothing there is taken for a report", err, manifest.FileName)
 	}
 	return failf("%s: %w; no file of this run was left behind", dir, err)
 }

@@ -2,13 +2,15 @@ package cli
 
 import (
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
 	"strings"
 
-	"github.com/probe-forensics/probe-forensics/report"
+	"github.com/probe-forensics/probe-forensics/cmd/internal/store"
+	"github.com/probe-forensics/probe-forensics/parsers/source"
 	"github.com/probe-forensics/probe-forensics/report/parquetout"
 )
 
@@ -39,7 +41,11 @@ func (c *compactCmd) Run(rt *session) error {
 	if size == 0 {
 		size = parquetout.PartSize
 	}
-	stale, err := lakeParts(dir)
+	lake, err := rt.storeOf(dir)
+	if err != nil {
+		return err
+	}
+	stale, err := rt.lakeParts(lake, dir)
 	if err != nil {
 		return err
 	}
@@ -50,7 +56,7 @@ func (c *compactCmd) Run(rt *session) error {
 	if len(files) == 0 {
 		return failf("%s: no tables below it", strings.Join(c.Dir, ", ")).try("%s analyze -f parquet", programName)
 	}
-	out := report.NewDir(dir, rt.stdout)
+	out := rt.sink(dir)
 	done, err := parquetout.Compact(rt.ctx, files, size, out)
 	if err == nil {
 		err = out.Commit()
@@ -62,7 +68,7 @@ func (c *compactCmd) Run(rt *session) error {
 		delete(stale, f.Name)
 	}
 	for name := range stale {
-		if err := os.Remove(filepath.Join(dir, filepath.FromSlash(name))); err != nil {
+		if err := lake.Remove(rt.ctx, store.Join(dir, name)); err != nil {
 			return failf("%w", err)
 		}
 	}
@@ -78,19 +84,13 @@ func (c *compactCmd) Run(rt *session) error {
 
 // lakeParts lists the files of an earlier run in the output. Tables of a report
 // there would count twice from then on.
-func lakeParts(dir string) (map[string]bool, error) {
+func (rt *session) lakeParts(s store.Store, dir string) (map[string]bool, error) {
 	parts := map[string]bool{}
-	err := filepath.WalkDir(filepath.Join(dir, "tables"), func(p string, de fs.DirEntry, err error) error {
-		if err != nil || de.IsDir() {
-			return err
-		}
-		rel, err := filepath.Rel(dir, p)
+	err := s.List(rt.ctx, store.Join(dir, "tables"), func(rel string, _ source.Object) error {
 		switch {
-		case err != nil:
-			return err
-		case strings.HasPrefix(de.Name(), parquetout.PartPrefix):
-			parts[filepath.ToSlash(rel)] = true
-		case strings.HasSuffix(de.Name(), ".parquet"):
+		case strings.HasPrefix(path.Base(rel), parquetout.PartPrefix):
+			parts["tables/"+rel] = true
+		case strings.HasSuffix(rel, ".parquet"):
 			return usagef("--output %s holds the tables of a report: a lake in the same place would have every row twice", dir).try("another directory")
 		}
 		return nil
@@ -107,29 +107,25 @@ func lakeParts(dir string) (map[string]bool, error) {
 func (c *compactCmd) files(rt *session, out string) ([]parquetout.File, error) {
 	at := map[string]int{}
 	var files []parquetout.File
+	out = resolved(out)
 	for _, dir := range c.Dir {
-		err := filepath.WalkDir(dir, func(p string, de fs.DirEntry, err error) error {
-			if err == nil {
-				err = rt.ctx.Err()
-			}
-			if err != nil {
-				return err
-			}
-			if de.IsDir() && sameFile(p, out) {
-				if p == dir {
-					return usagef("%s is the output and an input", dir).try("another directory for --output")
-				}
-				return fs.SkipDir
-			}
-			name := tableName(p)
-			if !de.Type().IsRegular() || name == "" {
+		s, err := rt.storeOf(dir)
+		if err != nil {
+			return nil, err
+		}
+		if rel, ok := store.Within(resolved(dir), out); ok && rel == "." {
+			return nil, usagef("%s is the output and an input", dir).try("another directory for --output")
+		}
+		root := resolved(dir)
+		err = s.List(rt.ctx, dir, func(rel string, o source.Object) error {
+			name := tableName(store.Join(root, rel))
+			if name == "" {
 				return nil
 			}
-			info, err := de.Info()
-			if err != nil {
-				return err
+			if _, own := store.Within(out, store.Join(root, rel)); own {
+				return nil
 			}
-			f := parquetout.File{Name: name, Size: info.Size(), Open: func() (parquetout.ReadAtCloser, error) { return os.Open(p) }}
+			f := parquetout.File{Name: name, Size: o.Size, Open: func() (parquetout.ReadAtCloser, error) { return rt.openTable(s, o) }}
 			if i, again := at[name]; again && !strings.HasPrefix(path.Base(name), parquetout.PartPrefix) {
 				files[i] = f
 				return nil
@@ -139,7 +135,7 @@ func (c *compactCmd) files(rt *session, out string) ([]parquetout.File, error) {
 			return nil
 		})
 		if err != nil {
-			if _, usage := errors.AsType[*exitError](err); usage || interrupted(err) {
+			if interrupted(err) {
 				return nil, err
 			}
 			return nil, failf("%w", err)
@@ -147,6 +143,41 @@ func (c *compactCmd) files(rt *session, out string) ([]parquetout.File, error) {
 	}
 	return files, nil
 }
+
+// resolved is a directory's name without links, as far as it exists.
+func resolved(dir string) string {
+	if real, err := filepath.EvalSymlinks(dir); err == nil && !store.IsURL(dir) {
+		return real
+	}
+	return dir
+}
+
+// openTable opens a file of a table. One that comes from a store is copied to a
+// temporary file first: it is read from several places.
+func (rt *session) openTable(s store.Store, o source.Object) (parquetout.ReadAtCloser, error) {
+	r, err := s.Open(rt.ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	if at, ok := r.(parquetout.ReadAtCloser); ok {
+		return at, nil
+	}
+	defer r.Close()
+	f, err := os.CreateTemp(rt.env("TMPDIR"), programName+"-")
+	if err != nil {
+		return nil, err
+	}
+	if _, err := io.Copy(f, r); err != nil {
+		return nil, errors.Join(err, f.Close(), os.Remove(f.Name()))
+	}
+	return passing{f}, nil
+}
+
+// passing is a temporary file that goes when it is closed.
+type passing struct{ *os.File }
+
+// Close implements io.Closer.
+func (p passing) Close() error { return errors.Join(p.File.Close(), os.Remove(p.Name())) }
 
 // tableName is the name of a file from its directory "tables" on, "" when it is
 // no file of a table.

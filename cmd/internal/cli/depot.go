@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/probe-forensics/probe-forensics/cmd/internal/store"
 	"github.com/probe-forensics/probe-forensics/report"
 )
 
@@ -42,7 +43,7 @@ func (d dirDepot) WriteFile(name string, data []byte) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
 	}
-	return writeFile(path, 0o644, func(w io.Writer) error {
+	return store.WriteFile(path, 0o644, func(w io.Writer) error {
 		_, err := w.Write(data)
 		return err
 	})

@@ -27,11 +27,11 @@ var errDiffer = errors.New("the reports differ")
 
 // Run compares and prints what changed.
 func (c *diffCmd) Run(rt *session) error {
-	before, err := readReport(c.Before)
+	before, err := rt.readReport(c.Before)
 	if err != nil {
 		return err
 	}
-	after, err := readReport(c.After)
+	after, err := rt.readReport(c.After)
 	if err != nil {
 		return err
 	}

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/alecthomas/kong"
+
+	"github.com/probe-forensics/probe-forensics/cmd/internal/store"
 )
 
 // exitError is an error that decides the exit code, with hints on what to try.
@@ -43,6 +45,9 @@ func describe(err error) string {
 		for _, hint := range e.hints {
 			b.WriteString("\ntry: " + hint)
 		}
+	}
+	if e, ok := errors.AsType[*store.Error](err); ok && e.Try != "" {
+		b.WriteString("\ntry: " + e.Try)
 	}
 	return b.String()
 }

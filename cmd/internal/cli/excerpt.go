@@ -30,7 +30,7 @@ func (rt *session) fillExcerpts(res *model.Result, c *parsers.Case, inputs []str
 	if len(open) == 0 {
 		return nil
 	}
-	if rereadable(c, inputs) {
+	if rt.rereadable(c, inputs) {
 		if err := rt.quoteRecords(open, c, inputs); err != nil {
 			return err
 		}
@@ -52,12 +52,12 @@ func evidenceWithoutExcerpt(res *model.Result) map[event.Ref][]*model.Evidence {
 	return open
 }
 
-func rereadable(c *parsers.Case, inputs []string) bool {
+func (rt *session) rereadable(c *parsers.Case, inputs []string) bool {
 	total := int64(0)
 	for _, in := range c.Inputs() {
 		total += in.Bytes
 	}
-	return len(inputs) > 0 && total <= maxReread && !slices.ContainsFunc(inputs, func(in string) bool { return in == "-" || extracted(in) })
+	return len(inputs) > 0 && total <= maxReread && !slices.ContainsFunc(inputs, func(in string) bool { return in == "-" || rt.extracted(in) })
 }
 
 // quoteRecords reads the inputs again. A record that cannot be found again is
@@ -72,9 +72,12 @@ func (rt *session) quoteRecords(open map[event.Ref][]*model.Evidence, c *parsers
 	for i, ref := range refs {
 		wanted[i] = parsers.Locator{Path: paths[ref.Stream], Line: ref.Line, Offset: ref.Offset, Packet: ref.Packet}
 	}
-	excerpts, _, err := parsers.ReadRef(rt.ctx, inputs, wanted, parsers.Options{Workers: rt.workers})
+	excerpts, _, err := parsers.ReadRef(rt.ctx, inputs, wanted, parsers.Options{Workers: rt.workers, Store: rt.inputs()})
 	if err != nil {
 		return err
+	}
+	if err := rt.pins.failure(); err != nil {
+		return failf("%w", err)
 	}
 	for i, x := range excerpts {
 		if x.Err != nil {

@@ -1,10 +1,14 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"os"
 	"slices"
+	"strings"
 
+	"github.com/probe-forensics/probe-forensics/cmd/internal/store"
 	"github.com/probe-forensics/probe-forensics/parsers"
 	"github.com/probe-forensics/probe-forensics/parsers/source"
 	"github.com/probe-forensics/probe-forensics/parsers/spill"
@@ -77,7 +81,7 @@ func (c *extractCmd) file(rt *session, part string, write func(io.Writer) error)
 		}
 		path = base[:len(base)-len(reportSuffix)] + part + extractSuffix
 	}
-	if err := writeFile(path, 0o644, write); err != nil {
+	if err := rt.writeFile(path, write); err != nil {
 		return err
 	}
 	rt.say("%s: wrote %s\n", programName, path)
@@ -86,21 +90,25 @@ func (c *extractCmd) file(rt *session, part string, write func(io.Writer) error)
 
 // runShare writes the events of one share of the files.
 func (c *extractCmd) runShare(rt *session, s shard, limits source.Limits) error {
-	if err := checkInputs(c.Input); err != nil {
+	if err := rt.checkInputs(c.Input); err != nil {
 		return err
 	}
 	if slices.Contains(c.Input, "-") {
 		return usagef("--shard: standard input cannot be shared")
 	}
-	if i := slices.IndexFunc(c.Input, extracted); i >= 0 {
+	if i := slices.IndexFunc(c.Input, rt.extracted); i >= 0 {
 		return usagef("--shard: %s holds extracted events already", c.Input[i])
 	}
+	rt = rt.pinned()
 	options, line := rt.reading(limits)
 	defer line.Stop()
 	write := func(w io.Writer) error {
 		problems, err := parsers.WriteShare(rt.ctx, w, c.Input, parsers.Share{Index: s.index, Count: s.count, Take: s.has}, options)
 		if err != nil {
 			return err
+		}
+		if err := rt.pins.failure(); err != nil {
+			return failf("%w", err)
 		}
 		line.Stop()
 		rt.warn(lost(problems))
@@ -112,8 +120,31 @@ func (c *extractCmd) runShare(rt *session, s shard, limits source.Limits) error 
 	return c.file(rt, fmt.Sprintf(".%d-of-%d", s.index, s.count), write)
 }
 
-// extracted reports whether a file holds extracted events.
-func extracted(path string) bool {
+// extracted reports whether a file holds extracted events. The name of an object
+// has to do: a look into each would cost a request.
+func (rt *session) extracted(path string) bool {
+	if store.IsURL(path) {
+		return strings.HasSuffix(path, extractSuffix)
+	}
 	head, err := readHead(path, len(spill.Magic))
 	return err == nil && string(head) == spill.Magic
+}
+
+// readHead returns the first n bytes of a regular file.
+func readHead(path string, n int) ([]byte, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, errors.New("not a regular file") // reading a pipe would consume it
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	head := make([]byte, n)
+	_, err = io.ReadFull(f, head)
+	return head, err
 }

@@ -2,9 +2,9 @@ package cli
 
 import (
 	"bufio"
+	"cmp"
 	"errors"
 	"io"
-	"os"
 	"slices"
 	"strings"
 
@@ -42,8 +42,16 @@ func (f *fleetFlags) check() error {
 }
 
 // bundles lists the inputs, those of the list behind those given, each once.
-func (f *fleetFlags) bundles(rt *session, inputs []string) ([]string, error) {
-	all := slices.Clone(inputs)
+// What lies below output is none of them.
+func (f *fleetFlags) bundles(rt *session, inputs []string, output string) ([]string, error) {
+	var all []string
+	for _, in := range inputs {
+		found, err := rt.expand(in, output)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, found...)
+	}
 	if f.InputList != "" {
 		listed, err := f.readList(rt)
 		if err != nil {
@@ -63,9 +71,9 @@ func (f *fleetFlags) bundles(rt *session, inputs []string) ([]string, error) {
 		}
 	}
 	if len(out) == 0 {
-		return nil, failf("%s: the list names no input", f.InputList)
+		return nil, failf("%s: the list names no input", cmp.Or(f.InputList, strings.Join(inputs, ", ")))
 	}
-	return out, checkInputs(out)
+	return out, rt.checkInputs(out)
 }
 
 // readList reads one name a line. Empty lines and lines that begin with # are
@@ -73,7 +81,7 @@ func (f *fleetFlags) bundles(rt *session, inputs []string) ([]string, error) {
 func (f *fleetFlags) readList(rt *session) ([]string, error) {
 	var r io.Reader = rt.stdin
 	if f.InputList != "-" {
-		file, err := os.Open(f.InputList)
+		file, err := rt.openFile(f.InputList)
 		if err != nil {
 			return nil, failf("--input-list: %w", err)
 		}
@@ -102,14 +110,18 @@ func (c *analyzeCmd) runFleet(rt *session, j *caseJob) error {
 	if err != nil {
 		return err
 	}
-	all, err := c.bundles(rt, c.Input)
-	if err != nil {
-		return err
-	}
 	if c.Output == "" {
 		c.Output = fleetDir
 	}
-	dir, err := c.dir(all)
+	all, err := c.bundles(rt, c.Input, c.Output)
+	if err != nil {
+		return err
+	}
+	dir, err := c.dir(rt, all)
+	if err != nil {
+		return err
+	}
+	out, err := rt.depot(dir)
 	if err != nil {
 		return err
 	}
@@ -123,7 +135,7 @@ func (c *analyzeCmd) runFleet(rt *session, j *caseJob) error {
 	j.formats = slices.DeleteFunc(slices.Clone(j.formats), func(f string) bool {
 		return !writesFiles([]string{f}, report.Options{Flavor: report.Flavor(c.Flavor)})
 	})
-	run := &fleetRun{rt: rt, job: j, out: dirDepot(dir), skip: c.SkipExisting, bundles: own}
+	run := &fleetRun{rt: rt, job: j, out: out, skip: c.SkipExisting, bundles: own}
 	if err := run.run(); err != nil {
 		return err
 	}

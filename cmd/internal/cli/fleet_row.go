@@ -8,6 +8,9 @@ import (
 	"strconv"
 
 	"github.com/probe-forensics/probe-forensics/analyze/model"
+	"github.com/probe-forensics/probe-forensics/analyze/rules"
+	"github.com/probe-forensics/probe-forensics/cmd/internal/store"
+	"github.com/probe-forensics/probe-forensics/parsers/source"
 	"github.com/probe-forensics/probe-forensics/report/manifest"
 )
 
@@ -27,7 +30,10 @@ type runRow struct {
 	Error  string `json:"error"`
 	SHA256 string `json:"sha256"`
 	Bytes  int64  `json:"bytes"`
-	RunID  string `json:"run_id"`
+	// Version is what the object store calls this content of a bundle that lies in
+	// one: --skip-existing compares it, so that nothing is read again.
+	Version string `json:"version,omitempty"`
+	RunID   string `json:"run_id"`
 	// Key is equal for equal bytes, options, outputs, rules and version: what
 	// --skip-existing compares. It is "" where it could tell what was redacted.
 	Key       string     `json:"key"`
@@ -93,15 +99,34 @@ func (j *caseJob) runKey(sum, rulesHash string) string {
 	return hex.EncodeToString(h.Sum(nil)[:16])
 }
 
-// existing returns the row of a case whose reports are complete and were made
-// under the same key, nil when there is none.
-func (f *fleetRun) existing(name, key string) *runRow {
+// same reports whether a row was made from the bundle as it is now by what would
+// be done with it now.
+func (f *fleetRun) same(rt *session, row *runRow, bundle string) bool {
+	sum := row.SHA256
+	if store.IsURL(bundle) {
+		version, size, err := source.VersionOf(rt.ctx, rt.pins, bundle)
+		if err != nil || version == "" || version != row.Version || size != row.Bytes {
+			return false
+		}
+	} else {
+		var err error
+		if sum, _, err = source.Digest(rt.ctx, bundle); err != nil {
+			return false
+		}
+	}
+	key := f.job.runKey(sum, rules.RulesHash())
+	return key != "" && key == row.Key
+}
+
+// existing returns the row of a case whose reports are complete and would come
+// out the same, nil when there is none.
+func (f *fleetRun) existing(rt *session, name, bundle string) *runRow {
 	data, err := f.out.ReadFile(rowFile(name))
-	if err != nil || key == "" {
+	if err != nil {
 		return nil
 	}
 	row := new(runRow)
-	if json.Unmarshal(data, row) != nil || row.Status != statusDone || row.Key != key {
+	if json.Unmarshal(data, row) != nil || row.Status != statusDone || !f.same(rt, row, bundle) {
 		return nil
 	}
 	if len(f.job.formats) == 0 {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/probe-forensics/probe-forensics/analyze/rules"
 	"github.com/probe-forensics/probe-forensics/cmd/internal/progress"
+	"github.com/probe-forensics/probe-forensics/cmd/internal/store"
 	"github.com/probe-forensics/probe-forensics/parsers"
 	"github.com/probe-forensics/probe-forensics/parsers/source"
 	"github.com/probe-forensics/probe-forensics/report/escape"
@@ -43,6 +44,10 @@ type fleetRun struct {
 func (f *fleetRun) run() error {
 	f.rows = make([]*runRow, len(f.bundles))
 	for _, b := range f.bundles {
+		if store.IsURL(b) {
+			f.total = 0 // asking for each would take a request
+			break
+		}
 		if info, err := os.Stat(b); err == nil && info.Mode().IsRegular() {
 			f.total += info.Size()
 		}
@@ -132,14 +137,12 @@ func (f *fleetRun) analyze(rt *session, bundle string) (*runRow, error) {
 	if readable {
 		row.Bundle = bundle
 	}
+	rt = rt.pinned()
 	if f.skip {
-		sum, size, err := source.Digest(rt.ctx, bundle)
-		if err == nil {
-			if old := f.existing(row.Case, f.job.runKey(sum, rules.RulesHash())); old != nil {
-				f.skipped.Add(1)
-				f.counter.Read.Add(size)
-				return old, nil
-			}
+		if old := f.existing(rt, row.Case, bundle); old != nil {
+			f.skipped.Add(1)
+			f.counter.Read.Add(old.Bytes)
+			return old, nil
 		}
 	}
 	outcome, err := f.attempt(rt, bundle, row.Case)
@@ -162,6 +165,9 @@ func (f *fleetRun) analyze(rt *session, bundle string) (*runRow, error) {
 	default:
 		row.Status, row.Problems, row.RunID = statusDone, len(outcome.damaged), outcome.runID
 		row.SHA256, row.Bytes = outcome.input.SHA256, outcome.input.Bytes
+		if store.IsURL(bundle) {
+			row.Version, _, _ = source.VersionOf(rt.ctx, rt.pins, bundle)
+		}
 		row.Key = f.job.runKey(row.SHA256, rules.RulesHash())
 		row.incidents(outcome.shown)
 		if n := len(outcome.damaged); n > 0 {

@@ -21,6 +21,8 @@ import (
 	"time"
 
 	"github.com/alecthomas/kong"
+
+	"github.com/probe-forensics/probe-forensics/cmd/internal/store"
 )
 
 // Exit codes. They are a public interface: scripts branch on them.
@@ -34,15 +36,16 @@ const (
 )
 
 // Main runs the program with the arguments after its name and returns the exit
-// code. The environment is read through env only.
-func Main(args []string, stdin io.Reader, stdout, stderr io.Writer, env func(string) string) int {
+// code. The environment is read through env only. URLs lead to the stores; there
+// are none in the plain program.
+func Main(args []string, stdin io.Reader, stdout, stderr io.Writer, env func(string) string, stores ...store.Store) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	// A second signal ends the process at once: the first one only asked.
 	context.AfterFunc(ctx, stop)
 
 	rt := &session{
-		ctx: ctx, stdin: stdin, stdout: stdout, stderr: stderr, env: env, now: time.Now,
+		ctx: ctx, stdin: stdin, stdout: stdout, stderr: stderr, env: env, now: time.Now, stores: stores,
 		workers: runtime.GOMAXPROCS(0),
 	}
 	return rt.main(args)

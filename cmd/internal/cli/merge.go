@@ -1,17 +1,19 @@
 package cli
 
 import (
+	"cmp"
 	"encoding/json"
+	"errors"
 	"io"
-	"io/fs"
-	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/probe-forensics/probe-forensics/cmd/internal/store"
 	"github.com/probe-forensics/probe-forensics/parsers/event"
-	"github.com/probe-forensics/probe-forensics/report"
+	"github.com/probe-forensics/probe-forensics/parsers/source"
 	"github.com/probe-forensics/probe-forensics/report/fleet"
 	"github.com/probe-forensics/probe-forensics/report/manifest"
 )
@@ -56,9 +58,9 @@ func (c *mergeCmd) Run(rt *session) error {
 	for i, dir := range c.Dir {
 		prefix := ""
 		if len(c.Dir) > 1 {
-			prefix = filepath.Base(filepath.Clean(dir)) + "/"
-			if slices.IndexFunc(c.Dir, func(d string) bool { return filepath.Base(filepath.Clean(d)) == filepath.Base(filepath.Clean(dir)) }) < i {
-				prefix = filepath.ToSlash(filepath.Clean(dir)) + "/"
+			prefix = baseName(dir) + "/"
+			if slices.IndexFunc(c.Dir, func(d string) bool { return baseName(d) == baseName(dir) }) < i {
+				prefix = bundleName(dir) + "/"
 			}
 		}
 		n, err := rt.collect(b, dir, prefix)
@@ -85,49 +87,72 @@ func parseSince(text string) (fleet.Since, error) {
 // collect adds the reports below a directory, and the rows of bundles that have
 // none. It returns how many reports there were.
 func (rt *session) collect(b *fleet.Builder, dir, prefix string) (reports int, err error) {
-	err = filepath.WalkDir(dir, func(path string, de fs.DirEntry, err error) error {
-		if err == nil {
-			err = rt.ctx.Err()
-		}
-		if err != nil || !de.Type().IsRegular() {
-			return err
-		}
-		rel, err := filepath.Rel(dir, path)
-		if err != nil {
-			return err
-		}
-		name := prefix + strings.TrimSuffix(filepath.ToSlash(filepath.Dir(rel)), "/")
-		if rel == "report.json" {
-			name = prefix + filepath.Base(filepath.Clean(dir))
-		}
+	s, err := rt.storeOf(dir)
+	if err != nil {
+		return 0, err
+	}
+	finished := map[string]bool{} // directories with a manifest
+	var files []source.Listed
+	err = s.List(rt.ctx, dir, func(rel string, o source.Object) error {
+		parent, base := path.Split(rel)
 		switch {
-		case de.Name() == "report.json":
-			if _, err := os.Stat(filepath.Join(filepath.Dir(path), manifest.FileName)); err != nil {
-				return nil // unfinished, or out of date
-			}
-			reports++
-			res, err := readReport(path)
-			if err != nil {
-				rt.log.Warn("a report could not be read", "path", path, "why", err)
-				b.Fail(name, "its report could not be read: "+reasonOf(err))
-				return nil
-			}
-			b.Add(name, res)
-		case filepath.Base(filepath.Dir(path)) == "runs" && strings.HasSuffix(path, ".json"):
-			if row := readRow(path); row != nil && row.Status == statusFailed {
-				bundle := row.Bundle
-				if bundle == "" {
-					bundle = row.Case
-				}
-				b.Fail(bundle, row.Error)
-			}
+		case base == manifest.FileName:
+			finished[parent] = true
+		case base == "report.json", path.Base(parent) == "runs" && strings.HasSuffix(base, ".json"):
+			files = append(files, source.Listed{Rel: rel, Object: o})
 		}
 		return nil
 	})
-	if err != nil && !interrupted(err) {
-		err = failf("%w", err)
+	if err != nil {
+		if !interrupted(err) {
+			err = failf("%w", err)
+		}
+		return 0, err
 	}
-	return reports, err
+	slices.SortFunc(files, func(a, b source.Listed) int { return strings.Compare(a.Rel, b.Rel) })
+	for _, f := range files {
+		if err := rt.ctx.Err(); err != nil {
+			return reports, err
+		}
+		parent, base := path.Split(f.Rel)
+		if base != "report.json" {
+			row, err := rt.readRow(s, f.Object)
+			if err != nil {
+				return reports, err
+			}
+			if row != nil && row.Status == statusFailed {
+				b.Fail(cmp.Or(row.Bundle, row.Case), row.Error)
+			}
+			continue
+		}
+		if !finished[parent] {
+			continue // unfinished, or out of date
+		}
+		name := prefix + strings.TrimSuffix(parent, "/")
+		if parent == "" {
+			name = prefix + baseName(dir)
+		}
+		reports++
+		res, err := rt.decodeReport(s, f.Object)
+		if failed, ok := errors.AsType[*store.Error](err); ok {
+			return reports, failf("%w", failed) // a fleet report must not depend on the connection
+		}
+		if err != nil {
+			rt.log.Warn("a report could not be read", "path", f.Name, "why", err)
+			b.Fail(name, "its report could not be read: "+reasonOf(err))
+			continue
+		}
+		b.Add(name, res)
+	}
+	return reports, nil
+}
+
+// baseName is the last part of the name of a file, a directory or a URL.
+func baseName(name string) string {
+	if abs, err := filepath.Abs(name); err == nil && !store.IsURL(name) {
+		name = abs // "." and ".." have no name of their own
+	}
+	return path.Base(bundleName(name))
 }
 
 // reasonOf is an error's text without the place of the file, so that a fleet
@@ -141,13 +166,16 @@ func reasonOf(err error) string {
 }
 
 // readRow reads a row of runs/, nil when the file is something else.
-func readRow(path string) *runRow {
-	data, err := os.ReadFile(path)
+func (rt *session) readRow(s store.Store, o source.Object) (*runRow, error) {
+	data, err := rt.content(s, o)
+	if failed, ok := errors.AsType[*store.Error](err); ok {
+		return nil, failf("%w", failed)
+	}
 	row := new(runRow)
 	if err != nil || json.Unmarshal(data, row) != nil {
-		return nil
+		return nil, nil
 	}
-	return row
+	return row, nil
 }
 
 // write writes the chosen formats.
@@ -156,7 +184,10 @@ func (c *mergeCmd) write(rt *session, r *fleet.Report, formats []string) error {
 	if dir == "" {
 		dir = mergedDir
 	}
-	out := report.NewDir(dir, rt.stdout)
+	if _, err := rt.storeOf(dir); err != nil {
+		return err
+	}
+	out := rt.sink(dir)
 	for name, write := range map[string]func(io.Writer) error{"md": r.WriteMarkdown, "html": r.WriteHTML, "json": r.WriteJSON} {
 		if !slices.Contains(formats, name) {
 			continue

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/probe-forensics/probe-forensics/cmd/internal/progress"
+	"github.com/probe-forensics/probe-forensics/cmd/internal/store"
 	"github.com/probe-forensics/probe-forensics/parsers"
 	"github.com/probe-forensics/probe-forensics/parsers/event"
 	"github.com/probe-forensics/probe-forensics/parsers/source"
@@ -22,18 +23,40 @@ type inputArgs struct {
 
 // open reads the inputs. The caller closes the case.
 func (rt *session) open(inputs []string, limits source.Limits) (*parsers.Case, error) {
-	if err := checkInputs(inputs); err != nil {
+	if err := rt.checkInputs(inputs); err != nil {
 		return nil, err
 	}
+	if rt.pins == nil {
+		rt = rt.pinned()
+	}
+	return rt.settled(rt.openInputs(inputs, limits))
+}
+
+// settled returns what was opened, unless a store failed meanwhile.
+func (rt *session) settled(c *parsers.Case, err error) (*parsers.Case, error) {
+	failed := rt.pins.failure()
+	if failed == nil || interrupted(err) {
+		return c, err
+	}
+	if c != nil {
+		_ = c.Close()
+	}
+	if usage, ok := errors.AsType[*exitError](failed); ok {
+		return nil, usage
+	}
+	return nil, failf("%w", failed)
+}
+
+func (rt *session) openInputs(inputs []string, limits source.Limits) (*parsers.Case, error) {
 	rt.log.Debug("reading", "inputs", len(inputs), "workers", rt.workers)
 	options, line := rt.reading(limits)
 	defer line.Stop()
 	if slices.Contains(inputs, "-") {
 		options.Stdin = newInterruptible(rt.ctx, rt.stdin)
 	}
-	events := slices.IndexFunc(inputs, extracted)
+	events := slices.IndexFunc(inputs, rt.extracted)
 	if events >= 0 {
-		if i := slices.IndexFunc(inputs, func(in string) bool { return !extracted(in) }); i >= 0 {
+		if i := slices.IndexFunc(inputs, func(in string) bool { return !rt.extracted(in) }); i >= 0 {
 			return nil, usagef("%s holds extracted events, %s does not: one case takes one kind", inputs[events], inputs[i]).
 				try("%s extract %s", programName, inputs[i])
 		}
@@ -65,23 +88,48 @@ func kept(c *parsers.Case) (n int64) {
 
 // openShares opens the shares of one case that extract --shard wrote below dir.
 func (rt *session) openShares(dir string) (*parsers.Case, error) {
-	paths, err := filepath.Glob(filepath.Join(globQuote(dir), "*"+extractSuffix))
+	if rt.pins == nil {
+		rt = rt.pinned()
+	}
+	paths, err := rt.sharesBelow(dir)
 	if err != nil {
-		return nil, failf("--from-events %s: %w", dir, err)
+		return nil, err
 	}
 	if len(paths) == 0 {
 		return nil, failf("--from-events %s: no file there ends in %s", dir, extractSuffix).try("%s extract --shard 0/3 -o %s/0%s INPUT...", programName, dir, extractSuffix)
 	}
 	options, line := rt.reading(source.Limits{})
 	defer line.Stop()
-	c, err := parsers.OpenShares(rt.ctx, paths, options)
+	c, err := rt.settled(parsers.OpenShares(rt.ctx, paths, options))
 	if err == nil && kept(c) > fewEvents {
 		rt.garbage(gcAnalysing)
 	}
-	if err != nil && !interrupted(err) {
+	if _, told := errors.AsType[*exitError](err); told || interrupted(err) {
+		return nil, err
+	}
+	if err != nil {
 		return nil, failf("%w", err)
 	}
-	return c, err
+	return c, nil
+}
+
+// sharesBelow names the files of shares in a directory.
+func (rt *session) sharesBelow(dir string) (paths []string, err error) {
+	if !store.IsURL(dir) {
+		paths, err = filepath.Glob(filepath.Join(globQuote(dir), "*"+extractSuffix))
+	} else {
+		err = rt.pins.List(rt.ctx, dir, func(rel string, o source.Object) error {
+			if strings.HasSuffix(rel, extractSuffix) && !strings.Contains(rel, "/") {
+				paths = append(paths, o.Name)
+			}
+			return nil
+		})
+		slices.Sort(paths)
+	}
+	if err != nil {
+		return nil, failf("--from-events %s: %w", dir, err)
+	}
+	return paths, nil
 }
 
 // globQuote makes a directory's name match itself alone.
@@ -98,7 +146,7 @@ func (rt *session) reading(limits source.Limits) (parsers.Options, *progress.Lin
 		line = progress.Start(rt.stderr, counters)
 	}
 	return parsers.Options{
-		Limits: limits, Workers: rt.workers, MemoryLimit: rt.memory / spillShare,
+		Limits: limits, Store: rt.inputs(), Workers: rt.workers, MemoryLimit: rt.memory / spillShare,
 		TempDir: rt.env("TMPDIR"), Progress: counters,
 	}, line
 }
@@ -107,7 +155,7 @@ func (rt *session) reading(limits source.Limits) (parsers.Options, *progress.Lin
 // quarter): decompressors, tables and the collector's slack need the rest.
 const spillShare = 4
 
-func checkInputs(inputs []string) error {
+func (rt *session) checkInputs(inputs []string) error {
 	stdin := 0
 	for _, in := range inputs {
 		if in == "-" {
@@ -115,6 +163,11 @@ func checkInputs(inputs []string) error {
 		}
 		if in == "" {
 			return usagef("an input has an empty name")
+		}
+		if store.IsURL(in) {
+			if _, err := rt.storeOf(in); err != nil {
+				return err
+			}
 		}
 		if strings.HasPrefix(in, "~/") {
 			if _, err := os.Stat(in); err != nil {

@@ -10,6 +10,7 @@ import (
 	"github.com/charmbracelet/x/term"
 
 	"github.com/probe-forensics/probe-forensics/analyze/model"
+	"github.com/probe-forensics/probe-forensics/cmd/internal/store"
 	"github.com/probe-forensics/probe-forensics/parsers/source"
 	"github.com/probe-forensics/probe-forensics/report"
 	"github.com/probe-forensics/probe-forensics/report/manifest"
@@ -70,7 +71,7 @@ func (f *outputFlags) redacted(rt *session, res *model.Result, settings []manife
 	}
 	settings = append(settings, manifest.Setting{Key: "redact", Value: "true"})
 	if f.RedactMap != "" {
-		err = writeFile(f.RedactMap, 0o600, names.Write)
+		err = store.WriteFile(f.RedactMap, 0o600, names.Write)
 	}
 	return out, settings, err
 }
@@ -83,6 +84,9 @@ func (f *outputFlags) checkRedaction(dir string) error {
 	if !f.Redact {
 		return usagef("--redact-map without --redact: there is nothing to map").try("--redact --redact-map %s", f.RedactMap)
 	}
+	if store.IsURL(f.RedactMap) {
+		return usagef("--redact-map %s: the map undoes the redaction and is written to a file only", f.RedactMap)
+	}
 	absMap, errMap := filepath.Abs(f.RedactMap)
 	absDir, errDir := filepath.Abs(dir)
 	if rel, err := filepath.Rel(absDir, absMap); errMap == nil && errDir == nil && err == nil && filepath.IsLocal(rel) {
@@ -93,10 +97,19 @@ func (f *outputFlags) checkRedaction(dir string) error {
 
 // dir is the directory of the reports. It must not be an input: a report in the
 // place of what it was made from would destroy evidence.
-func (f *outputFlags) dir(inputs []string) (string, error) {
+func (f *outputFlags) dir(rt *session, inputs []string) (string, error) {
 	dir := f.Output
 	if dir == "" {
 		return defaultDir(inputs[0])
+	}
+	if store.IsURL(dir) {
+		for _, in := range inputs {
+			if rel, ok := store.Within(in, dir); ok && rel == "." {
+				return "", usagef("--output %s is an input: reports would lie among the evidence", dir).try("another prefix")
+			}
+		}
+		_, err := rt.storeOf(dir)
+		return dir, err
 	}
 	for _, in := range inputs {
 		if sameFile(in, dir) {

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/probe-forensics/probe-forensics/cmd/internal/store"
 	"github.com/probe-forensics/probe-forensics/parsers/source"
 )
 
@@ -24,6 +25,7 @@ type session struct {
 	stdout, stderr io.Writer
 	env            func(string) string
 	now            func() time.Time
+	stores         []store.Store // that URLs lead to
 
 	// Set by configure.
 	log     *slog.Logger
@@ -35,6 +37,9 @@ type session struct {
 	// Set for the workers of a run over many bundles.
 	fleet    bool             // problems are told by bundle
 	counters *source.Progress // shared by all
+
+	// Set for the time of one case, see pins.
+	pins *pins
 }
 
 // configure applies the global flags.

@@ -3,13 +3,13 @@ package cli
 import (
 	"encoding/json"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/probe-forensics/probe-forensics/analyze/model"
+	"github.com/probe-forensics/probe-forensics/cmd/internal/store"
 	"github.com/probe-forensics/probe-forensics/parsers"
 	"github.com/probe-forensics/probe-forensics/parsers/event"
+	"github.com/probe-forensics/probe-forensics/parsers/source"
 	"github.com/probe-forensics/probe-forensics/report/escape"
 )
 
@@ -27,7 +27,7 @@ func (*verifyCmd) Help() string {
 
 // Run compares and prints what it found.
 func (c *verifyCmd) Run(rt *session) error {
-	res, err := readReport(c.Report)
+	res, err := rt.readReport(c.Report)
 	if err != nil {
 		return err
 	}
@@ -39,13 +39,20 @@ func (c *verifyCmd) Run(rt *session) error {
 		if in == "-" {
 			return usagef("standard input cannot be verified: it is read twice")
 		}
-		if extracted(in) {
+		if rt.extracted(in) {
 			return usagef("%s holds extracted events, not the records that evidence refers to", in)
 		}
 	}
+	if err := rt.checkInputs(c.Input); err != nil {
+		return err
+	}
+	rt = rt.pinned()
 	v := &verification{report: res, rt: rt, inputs: c.Input}
 	if err := v.run(); err != nil {
 		return err
+	}
+	if err := rt.pins.failure(); err != nil {
+		return failf("%w", err)
 	}
 	for _, d := range v.differences {
 		fmt.Fprintln(rt.stdout, escape.Visible(d))
@@ -59,11 +66,26 @@ func (c *verifyCmd) Run(rt *session) error {
 }
 
 // readReport reads report.json from a file or directory.
-func readReport(path string) (*model.Result, error) {
-	if info, err := os.Stat(path); err == nil && info.IsDir() {
-		path = filepath.Join(path, "report.json")
+func (rt *session) readReport(path string) (*model.Result, error) {
+	s, err := rt.storeOf(path)
+	if err != nil {
+		return nil, err
 	}
-	text, err := os.ReadFile(path)
+	o, err := s.Stat(rt.ctx, path)
+	if err == nil && o.Directory {
+		path = store.Join(path, "report.json")
+		o, err = s.Stat(rt.ctx, path)
+	}
+	if err != nil {
+		return nil, failf("%w", err)
+	}
+	return rt.decodeReport(s, o)
+}
+
+// decodeReport reads a report.json.
+func (rt *session) decodeReport(s store.Store, o source.Object) (*model.Result, error) {
+	path := o.Name
+	text, err := rt.content(s, o)
 	if err != nil {
 		return nil, failf("%w", err)
 	}
@@ -104,7 +126,7 @@ type claim struct {
 }
 
 func (v *verification) run() error {
-	options := parsers.Options{Workers: v.rt.workers}
+	options := parsers.Options{Workers: v.rt.workers, Store: v.rt.inputs()}
 	// Names of inputs may have changed since: a first pass learns them and the
 	// digests, a second one reads the records.
 	_, infos, err := parsers.ReadRef(v.rt.ctx, v.inputs, nil, options)
