@@ -155,9 +155,10 @@ func (r *run) judge(ctx context.Context) error {
 	all := slices.Concat(pods, states)
 	replaced := make(map[*incident.Incident]bool)
 	thresholds := rules.DefaultThresholds(r.opts.Thresholds)
+	inputs := rules.NewInputs(r.stream.Infos())
 	newCase := func(i *incident.Incident) *rules.Case {
 		return &rules.Case{Incident: i, Index: r.index, Captures: r.captures, Probes: r.probes, Incidents: all,
-			Thresholds: thresholds, Infos: r.stream.Infos(), ClockUncertain: r.unsettled(i.Node)}
+			Thresholds: thresholds, Inputs: inputs, ClockUncertain: r.unsettled(i.Node)}
 	}
 	keep := func(c *rules.Case, v model.Incident) {
 		r.cases = append(r.cases, c)

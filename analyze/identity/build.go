@@ -154,7 +154,7 @@ func (b *Builder) Add(e *event.Event, at event.Nanos) {
 			pod.AppLogs = append(pod.AppLogs, AppLog{At: at, AppLog: p, Ref: ref})
 		}}, "")
 	case *event.ObjectSeen:
-		b.x.Objects = append(b.x.Objects, Object{ObjectSeen: p, Ref: e.Ref})
+		b.x.Objects = append(b.x.Objects, Object{ObjectSeen: p, At: at, Ref: e.Ref})
 	case *event.HostFact:
 		b.x.Facts = append(b.x.Facts, HostFact{Node: e.Node, HostFact: p, Ref: e.Ref})
 	}

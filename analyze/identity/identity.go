@@ -182,6 +182,9 @@ type NodeState struct {
 // Object is another object of interest.
 type Object struct {
 	*event.ObjectSeen
+	// At is when an audit log says the object was written so; zero for a snapshot,
+	// which bears no time.
+	At  event.Nanos
 	Ref event.Ref
 }
 

@@ -62,7 +62,7 @@ func abstain(c *Case, inc *model.Incident, cands []*candidate, primary *candidat
 		inc.Score = []model.ScoreStep{{Text: "no rule found anything that speaks for it", Weight: AbstainBelow}}
 	}
 	// What happened is still evidence: the reader must see which attempts are meant.
-	inc.Evidence = append(inc.Evidence, c.symptoms()...)
+	inc.Evidence = append(append(inc.Evidence, c.symptoms()...), c.discarded()...)
 	if len(missing) == 0 {
 		missing = c.generallyMissing()
 	}

@@ -25,7 +25,7 @@ var _ = register(Rule{
 	Limits:      []Limit{{"kubelet log alone", 0.60}, {"capture", 0.85}},
 	Sentence:    "%s accepts the connection and closes it without an answer.",
 	Recommend:   []string{"find-closer"},
-	Collect:     []string{MissAppLog, MissPodCapture},
+	Collect:     []string{MissAppLog, MissPodCapture, MissKubeletLog},
 	Precedents:  []string{"https://github.com/istio/istio/issues/15881"},
 	Eval:        evalConnectionClosed,
 })

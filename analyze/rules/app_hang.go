@@ -27,7 +27,7 @@ var _ = register(Rule{
 		{"mtu-blackhole", "the server repeats a large segment"},
 		{"accept-queue-overflow", "the handshake no longer completes"},
 	},
-	Limits:     []Limit{{"node or pod capture", 0.90}, {"kubelet log alone, ambiguous text", 0.45}, {"kubelet log alone, text of old kubelets", 0.65}},
+	Limits:     []Limit{{"node or pod capture", 0.90}, {"kubelet log alone, ambiguous text", 0.45}, {"kubelet log alone, text of old kubelets", 0.65}, {"kubelet log alone, headers came and the body stalled", 0.70}},
 	Sentence:   "%s accepts connections but does not answer requests in time.",
 	Recommend:  []string{"separate-health", "raise-timeout", "no-dependencies", "raise-cpu"},
 	Collect:    []string{MissNodeCapture, MissAppLog, MissCPU},
@@ -40,7 +40,7 @@ var _ = register(Rule{
 func evalAppHang(c *Case) (v Verdict) {
 	mute := c.Mute()
 	timed := c.TimedOut()
-	if len(timed) == 0 {
+	if len(timed)+len(c.OfClass(probe.ClassBody)) == 0 {
 		return v
 	}
 	least := c.Thresholds("app-hang", "min-mute")
@@ -56,6 +56,13 @@ func evalAppHang(c *Case) (v Verdict) {
 		}
 		v.Limit(0.90, "packets show the server's silence, not its reason")
 	default:
+		if body := c.OfClass(probe.ClassBody); len(body) > 0 && c.Share(body) >= 0.5 {
+			v.SubReason = "body"
+			v.Satisfied = v.Need(GroupKubelet, WeightLiteral, factOf("The text says that headers came and the body did not: the server stalled after it had begun to answer.", body))
+			v.Limit(0.70, "the text alone does not tell a stalled server from lost full-size packets")
+			v.Ask(MissNodeCapture, MissAppLog)
+			return v
+		}
 		if old := c.OfClass(probe.ClassHdrTimeout); len(old) > 0 {
 			v.Satisfied = v.Need(GroupKubelet, 0.65, factOf("The text says that the connection stood and no headers came.", old))
 			v.Limit(0.65, "the text alone")

@@ -28,7 +28,7 @@ var _ = register(Rule{
 	Limits:     []Limit{{"kubelet log alone", 0.90}, {"with the response in a capture", 0.95}},
 	Sentence:   "%s answered its probe with an HTTP error status.",
 	Recommend:  []string{"fix-status-by-class", "no-dependencies"},
-	Collect:    []string{MissAppLog, MissNodeCapture},
+	Collect:    []string{MissAppLog, MissNodeCapture, MissKubeletLog},
 	Precedents: []string{"https://github.com/SREGym/SREGym/issues/50"},
 	Explains:   []string{"app-slow-start"},
 	Eval:       evalAppHTTPError,

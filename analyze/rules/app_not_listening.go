@@ -28,7 +28,7 @@ var _ = register(Rule{
 	Limits:     []Limit{{"kubelet log and objects", 0.65}, {"with the container log", 0.85}, {"node capture", 0.65}, {"node capture without a SYN to the pod", 0.50}, {"pod capture", 0.90}},
 	Sentence:   "Nothing listens on the probed port of %s.",
 	Recommend:  []string{"listen-everywhere", "fix-probe-target", "read-previous-logs"},
-	Collect:    []string{MissPodCapture, MissListeners, MissAppLog, MissPodRules},
+	Collect:    []string{MissPodCapture, MissListeners, MissAppLog, MissPodRules, MissKubeletLog},
 	Precedents: []string{"https://github.com/kubernetes/kubernetes/issues/62594", "https://github.com/NetApp/trident/pull/1045"},
 	Eval:       evalAppNotListening,
 })

@@ -25,7 +25,7 @@ var _ = register(Rule{
 	Limits:      []Limit{{"kubelet log alone", 0.90}},
 	Sentence:    "The probe of %s speaks another protocol than its port.",
 	Recommend:   []string{"https-scheme"},
-	Collect:     []string{MissPodObjects},
+	Collect:     []string{MissPodObjects, MissKubeletLog},
 	Precedents:  []string{"https://github.com/world-federation-of-advertisers/cross-media-measurement/issues/165"},
 	Explains:    []string{"app-connection-closed"},
 	Eval:        evalProtocolMismatch,

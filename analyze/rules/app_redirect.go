@@ -20,7 +20,7 @@ var _ = register(Rule{
 	Limits:      []Limit{{"kubelet log alone", 0.85}, {"events alone", 0.85}},
 	Sentence:    "The probe path of %s only redirects.",
 	Recommend:   []string{"probe-final-path"},
-	Collect:     []string{MissPodObjects, MissEvents},
+	Collect:     []string{MissPodObjects, MissEvents, MissKubeletLog},
 	Precedents:  []string{"https://github.com/kubernetes/kubernetes/pull/75416", "https://github.com/kubernetes/kubernetes/issues/103877"},
 	Eval:        evalAppRedirect,
 })

@@ -7,7 +7,6 @@ import (
 	"github.com/probe-forensics/probe-forensics/analyze/identity"
 	"github.com/probe-forensics/probe-forensics/analyze/incident"
 	"github.com/probe-forensics/probe-forensics/analyze/probe"
-	"github.com/probe-forensics/probe-forensics/parsers/event"
 )
 
 // Case is a read-only view of one incident and of everything known around it. No
@@ -21,8 +20,8 @@ type Case struct {
 	Incidents []*incident.Incident
 	// Thresholds returns a rule's number, overrides applied.
 	Thresholds func(rule, name string) float64
-	// Infos are all streams.
-	Infos []*event.StreamInfo
+	// Inputs is what is known of the streams of the run.
+	Inputs *Inputs
 	// ClockUncertain is set when the offset between capture and log is not settled:
 	// joins are then capped.
 	ClockUncertain bool

@@ -14,6 +14,9 @@ import (
 // proxyContainers are the container names of known mesh proxies.
 var proxyContainers = []string{"istio-proxy", "linkerd-proxy", "kuma-sidecar", "consul-dataplane", "envoy", "envoy-sidecar"}
 
+// meshLabel enrols a pod, or all pods of a namespace, in a mesh without sidecars.
+const meshLabel = "istio.io/dataplane-mode"
+
 // isProxy reports whether a container is a mesh's proxy, by its name.
 func isProxy(container string) bool { return slices.Contains(proxyContainers, container) }
 
@@ -26,13 +29,15 @@ func rewritten(w *probe.Worker) bool { return strings.HasPrefix(w.Path, "/app-he
 func (c *Case) ambient() Fact {
 	for _, p := range c.Pods {
 		for _, a := range slices.Concat(p.Annotations, p.Labels) {
-			if strings.HasPrefix(a.Key, "ambient.istio.io/redirection") && a.Value == "enabled" || a.Key == "istio.io/dataplane-mode" && a.Value == "ambient" {
+			if strings.HasPrefix(a.Key, "ambient.istio.io/redirection") && a.Value == "enabled" || a.Key == meshLabel && a.Value == "ambient" {
 				return Fact{Claim: "The pod is in ambient mode: " + a.Key + "=" + a.Value + ".", Refs: cite(p.Snapshot), N: 1}
 			}
 		}
 	}
-	if m := c.Mesh(); strings.Contains(m.Claim, "dataplane-mode=ambient") {
-		return m
+	for _, o := range c.Index.Objects {
+		if o.ObjectKind == "Namespace" && factValue(o.Facts, meshLabel) == "ambient" && slices.ContainsFunc(c.Pods, func(p *identity.Pod) bool { return p.Namespace == o.Name }) {
+			return Fact{Claim: "The namespace is enrolled in a mesh: " + meshLabel + "=ambient.", At: o.At, Refs: cite(o.Ref), N: 1}
+		}
 	}
 	return Fact{}
 }

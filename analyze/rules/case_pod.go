@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"net/netip"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/probe-forensics/probe-forensics/analyze/identity"
@@ -198,12 +197,6 @@ func declared(p *identity.Pod, port int) (yes, known bool) {
 		}
 	}
 	return false, known
-}
-
-// hasFormat reports whether a stream of the case was read by a format whose name
-// begins so.
-func (c *Case) hasFormat(prefix string) bool {
-	return slices.ContainsFunc(c.Infos, func(s *event.StreamInfo) bool { return strings.HasPrefix(s.Format, prefix) })
 }
 
 // snapshots cites the objects of the incident's pods.

@@ -175,6 +175,22 @@ func (c *Case) symptoms() []model.Evidence {
 	return out
 }
 
+// discarded explains attempts that ended with an error instead of a failure: they
+// repeat for hours and nothing follows from them.
+func (c *Case) discarded() []model.Evidence {
+	var errored []*probe.Attempt
+	for _, a := range c.Failed() {
+		if a.Outcome == event.OutcomeErrored && len(a.Refs) > 0 {
+			errored = append(errored, a)
+		}
+	}
+	if len(errored) == 0 {
+		return nil
+	}
+	return []model.Evidence{{Role: model.RoleContext, Rule: Inconclusive, Time: model.At(errored[0].End), Ref: model.RefOf(errored[0].Refs[0]),
+		Claim: fmt.Sprintf("%d attempts were errored: the kubelet discards them, so they change neither readiness nor restart the container, however long they go on.", len(errored))}}
+}
+
 // oneLine keeps a sentence on one line and short.
 func oneLine(s string) string {
 	s = strings.Join(strings.Fields(s), " ")
@@ -259,7 +275,7 @@ func (c *Case) Mesh() Fact {
 				continue
 			}
 			for _, f := range o.Facts {
-				if strings.HasPrefix(f.Key, "istio.io/dataplane-mode") || strings.HasPrefix(f.Key, "label:istio.io/dataplane-mode") {
+				if f.Key == meshLabel && f.Value != "" {
 					return Fact{Claim: "The namespace is enrolled in a mesh: " + f.Key + "=" + f.Value + ".", Refs: cite(o.Ref), N: 1}
 				}
 			}
@@ -269,7 +285,7 @@ func (c *Case) Mesh() Fact {
 }
 
 func meshMark(key string) bool {
-	for _, k := range [...]string{"sidecar.istio.io/status", "istio.io/dataplane-mode", "ambient.istio.io/redirection", "linkerd.io/proxy-version", "kuma.io/sidecar-injected"} {
+	for _, k := range [...]string{"sidecar.istio.io/status", meshLabel, "ambient.istio.io/redirection", "linkerd.io/proxy-version", "kuma.io/sidecar-injected"} {
 		if key == k {
 			return true
 		}

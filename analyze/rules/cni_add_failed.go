@@ -24,7 +24,7 @@ var _ = register(Rule{
 	Limits:      []Limit{{"kubelet log or events", 0.95}},
 	Sentence:    "The network of %s could not be set up, so its probes never ran.",
 	Recommend:   []string{"cni-plugin-named", "know-ip-source"},
-	Collect:     []string{MissRuntimeLog, MissEvents, MissIPAM},
+	Collect:     []string{MissRuntimeLog, MissEvents, MissIPAM, MissKubeletLog},
 	Precedents:  []string{"https://github.com/aws/amazon-vpc-cni-k8s/issues/59", "https://github.com/cilium/cilium/issues/38313"},
 	Eval:        evalCNIAddFailed,
 })

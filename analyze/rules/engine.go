@@ -181,6 +181,7 @@ func verdictOf(c *Case, cands []*candidate) model.Incident {
 	inc.Missing = c.stillMissing(missing, primary.score)
 	inc.WouldChange = wouldChange(primary)
 	inc.Evidence = append(inc.Evidence, c.harmless()...)
+	inc.Evidence = append(inc.Evidence, c.discarded()...)
 	inc.Recommend = recommend(ids...)
 	return inc
 }

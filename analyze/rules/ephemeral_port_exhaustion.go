@@ -22,7 +22,7 @@ var _ = register(Rule{
 	Limits:      []Limit{{"kubelet log alone", 0.90}},
 	Sentence:    "The kubelet had no local port left to probe %s.",
 	Recommend:   []string{"ephemeral-ports"},
-	Collect:     []string{MissKernelLog},
+	Collect:     []string{MissKernelLog, MissKubeletLog},
 	Precedents:  []string{"https://github.com/kubernetes/kubernetes/pull/115143", "https://github.com/kubernetes/kubernetes/pull/115321"},
 	Eval:        evalEphemeralPorts,
 })

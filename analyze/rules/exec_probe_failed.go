@@ -24,7 +24,7 @@ var _ = register(Rule{
 	Limits:      []Limit{{"kubelet log or events", 0.90}},
 	Sentence:    "The exec probe command of %s failed.",
 	Recommend:   []string{"cheap-exec", "exec-binary"},
-	Collect:     []string{MissAppLog, MissCPU, MissRuntimeLog},
+	Collect:     []string{MissAppLog, MissCPU, MissRuntimeLog, MissKubeletLog},
 	Precedents: []string{"https://github.com/kubernetes/kubernetes/issues/82987", "https://github.com/kubernetes/kubernetes/issues/94080", "https://github.com/kubernetes/kubernetes/issues/124226",
 		"https://github.com/kubernetes/kubernetes/issues/140349"},
 	Thresholds: []Threshold{{"many-pods", 3, "count", "pods whose exec probes fail together before the node is suspected"}},

@@ -22,7 +22,7 @@ var _ = register(Rule{
 	Limits:      []Limit{{"kubelet log alone", 0.90}, {"connection error alone", 0.40}},
 	Sentence:    "The gRPC health check of %s failed.",
 	Recommend:   []string{"grpc-health"},
-	Collect:     []string{MissAppLog, MissNodeCapture, MissListeners},
+	Collect:     []string{MissAppLog, MissNodeCapture, MissListeners, MissKubeletLog},
 	Precedents:  []string{"https://github.com/kubernetes/kubernetes/issues/108615"},
 	Eval:        evalGRPC,
 })

@@ -99,7 +99,7 @@ func (c *Case) hasKubeletLog() bool {
 }
 
 func (c *Case) hasVerbosity(least int) bool {
-	return slices.ContainsFunc(c.Infos, func(s *event.StreamInfo) bool { return s.Verbosity >= least && (s.Node == c.Node || s.Node == "") })
+	return c.Inputs.verboseAt(c.Node) >= least
 }
 
 // hasRuntimeLog reports whether the runtime itself tells about sandboxes of the
@@ -136,9 +136,7 @@ func (c *Case) hasContainerLog(proxy bool) bool {
 			if isProxy(k.Name) != proxy || !proxy && !c.concerns(p, k.Name) {
 				continue
 			}
-			if slices.ContainsFunc(c.Infos, func(s *event.StreamInfo) bool {
-				return s.Records > 0 && strings.Contains(s.Path, p.Name) && strings.Contains(s.Path, "/"+k.Name+"/")
-			}) {
+			if c.Inputs.containerLogOf(p.Name, k.Name) {
 				return true
 			}
 		}

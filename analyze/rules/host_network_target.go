@@ -23,7 +23,7 @@ var _ = register(Rule{
 	Limits:      []Limit{{"objects alone", 0.70}, {"objects and container log", 0.85}, {"node capture", 0.80}},
 	Sentence:    "%s uses the host network, and the node itself (a taken port, a changed address) keeps its probes from succeeding.",
 	Recommend:   []string{"host-network-rules", "loopback-probe-host"},
-	Collect:     []string{MissAppLog, MissListeners},
+	Collect:     []string{MissAppLog, MissListeners, MissPodObjects},
 	Precedents:  []string{"https://github.com/openshift/origin/pull/6939"},
 	Explains:    []string{"app-crash-loop", "app-not-listening", "app-http-error"},
 	Eval:        evalHostNetworkTarget,

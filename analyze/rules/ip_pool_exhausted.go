@@ -21,7 +21,7 @@ var _ = register(Rule{
 	Limits:      []Limit{{"kubelet log or events", 0.95}},
 	Sentence:    "No pod IP was left for %s, so its probes never ran.",
 	Recommend:   []string{"enlarge-pool", "ip-holdoff", "know-ip-source"},
-	Collect:     []string{MissIPAM, MissRuntimeLog},
+	Collect:     []string{MissIPAM, MissRuntimeLog, MissKubeletLog},
 	Precedents:  []string{"https://github.com/aws/amazon-vpc-cni-k8s/issues/3351", "https://github.com/aws/amazon-vpc-cni-k8s/issues/1791", "https://github.com/aws/amazon-vpc-cni-k8s/issues/3494"},
 	Explains:    []string{"cni-add-failed", "cni-add-slow"},
 	Eval:        evalIPPool,

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/probe-forensics/probe-forensics/analyze/identity"
 	"github.com/probe-forensics/probe-forensics/parsers/event"
 )
 
@@ -21,10 +22,10 @@ var _ = register(Rule{
 	Supports:    []string{"A policy that does not list the address.", "The failures began with the enrolment."},
 	Contradicts: []string{"SYNs from the address are answered."},
 	LookAlikes:  []LookAlike{{"policy-drop", "the probe's source is the node's own address"}},
-	Limits:      []Limit{{"objects and kubelet log", 0.75}, {"pod-side capture", 0.92}},
+	Limits:      []Limit{{"objects and kubelet log", 0.55}, {"with a policy that leaves the address out", 0.75}, {"the probes passed until the enrolment, by an audit log", 0.80}, {"pod-side capture", 0.92}},
 	Sentence:    "The address that the mesh uses for the probes of %s is blocked.",
 	Recommend:   []string{"mesh-snat-allow", "allow-node"},
-	Collect:     []string{MissVethCapture, MissPolicies},
+	Collect:     []string{MissVethCapture, MissPolicies, MissAudit},
 	Precedents:  []string{"https://github.com/istio/istio/issues/52765", "https://github.com/istio/istio/issues/49277", "https://github.com/istio/istio/issues/58531"},
 	Explains:    []string{"policy-drop", "probe-timeout-too-tight"},
 	Eval:        evalMeshSNAT,
@@ -49,14 +50,46 @@ func evalMeshSNAT(c *Case) (v Verdict) {
 		v.Sup(GroupAPI, WeightState, f)
 		v.Cap, v.CapWhy = 0.75, "a policy fits; no packets"
 	}
+	before, _ := c.AnsweredInRun()
+	if since, left := c.enrolled(); since.OK() && before.OK() {
+		v.Sup(GroupAPI, WeightState, since)
+		v.Sup(GroupTiming, WeightState, before.Say("Until then the probes passed in the same container run."))
+		v.Sup(GroupStatus, WeightStateLoose, left)
+		v.Cap, v.CapWhy = 0.80, "the probes passed until the enrolment; no packets"
+	}
 	silent, answered := c.fromAmbient()
 	if silent.OK() {
 		v.Sup(GroupPodPcap, WeightTwoPoints, silent)
 		v.Cap, v.CapWhy = 0.92, "packets from the mesh's address"
 	}
 	v.Con(GroupPodPcap, WeightDirect, answered)
-	v.Ask(MissVethCapture, MissPolicies)
+	v.Ask(MissVethCapture, MissPolicies, MissAudit)
 	return v
+}
+
+// enrolled cites the request that enrolled the pods' namespace in the mesh when
+// the failures began, and the one that took it out when they ended.
+func (c *Case) enrolled() (since, left Fact) {
+	const slack = 5 * time.Second
+	period := 10 * time.Second
+	for _, m := range c.Members {
+		period = max(period, m.Worker.Period+m.Worker.Timeout)
+	}
+	for _, o := range c.Index.Objects {
+		if o.At == 0 || o.ObjectKind != "Namespace" || !slices.ContainsFunc(c.Pods, func(p *identity.Pod) bool { return p.Namespace == o.Name }) {
+			continue
+		}
+		for _, f := range o.Facts {
+			switch {
+			case f.Key != meshLabel:
+			case f.Value == "ambient" && o.At >= c.First.Add(-period-slack) && o.At <= c.First:
+				since.add("Namespace "+o.Name+" was enrolled in the mesh "+secs(c.First.Sub(o.At))+" before the failures began.", o.At, o.Ref)
+			case f.Value != "ambient" && c.Recovered != 0 && o.At >= c.Last.Add(-period) && o.At <= c.Recovered:
+				left.add("They ended when namespace "+o.Name+" was taken out of the mesh.", o.At, o.Ref)
+			}
+		}
+	}
+	return since, left
 }
 
 // fromAmbient cites connections from the mesh's probe address to the probed

@@ -127,10 +127,13 @@ func observation(what, settles, how string) model.Missing {
 	return model.Missing{What: what, WouldSettle: settles, HowToCollect: how}
 }
 
+// ObservationIDs returns the ids of all observations, sorted.
+func ObservationIDs() []string { return slices.Sorted(maps.Keys(missingTable)) }
+
 // MissingObservations returns all rows, in the order of their ids.
 func MissingObservations() []model.Missing {
 	out := make([]model.Missing, 0, len(missingTable))
-	for _, id := range slices.Sorted(maps.Keys(missingTable)) {
+	for _, id := range ObservationIDs() {
 		out = append(out, missingTable[id])
 	}
 	return out

@@ -22,7 +22,7 @@ var _ = register(Rule{
 	Limits:      []Limit{{"capture", 0.85}, {"logs alone", 0.25}},
 	Sentence:    "Full-size packets from %s vanish on the path.",
 	Recommend:   []string{"align-mtu"},
-	Collect:     []string{MissPodCapture, MissRoutes},
+	Collect:     []string{MissPodCapture, MissNodeCapture, MissRoutes},
 	Precedents:  []string{"https://github.com/open-cluster-management-io/ocm/issues/1314"},
 	Thresholds:  []Threshold{{"full-segment", 1200, "bytes", "smallest payload that counts as full-size where the MSS is unknown"}},
 	Eval:        evalMTUBlackhole,
@@ -44,7 +44,15 @@ func evalMTUBlackhole(c *Case) (v Verdict) {
 		return f.ICMP.Seen() && (!f.ICMP.V6 && f.ICMP.Type == 3 && f.ICMP.Code == 4 || f.ICMP.V6 && f.ICMP.Type == 2)
 	})
 	body := c.OfClass(probe.ClassBody, probe.ClassAmbigTimeout, probe.ClassHdrTimeout)
-	if len(repeated) == 0 && len(needed) == 0 || len(body) == 0 {
+	if len(body) == 0 {
+		return v
+	}
+	if len(repeated) == 0 && len(needed) == 0 {
+		if stalled := c.OfClass(probe.ClassBody); len(stalled) > 0 && !c.HasNodeCapture() && !c.HasPodCapture() {
+			v.Need(GroupKubelet, WeightClass, factOf("Headers came and the body did not: full-size packets may be lost.", stalled))
+			v.Limit(0.25, "the text alone")
+			v.Ask(MissPodCapture, MissNodeCapture, MissRoutes)
+		}
 		return v
 	}
 	v.Need(GroupNodePcap, WeightState, flowFact(fmt.Sprintf("%d connections completed their handshake and then repeated a full-size segment without an acknowledgement.", len(repeated)), repeated))

@@ -22,7 +22,7 @@ var _ = register(Rule{
 	Limits:      []Limit{{"kubelet log alone", 0.95}},
 	Sentence:    "Probes of %s had no pod IP and went to the node itself.",
 	Recommend:   []string{"fix-runtime-ip", "downward-api"},
-	Collect:     []string{MissRuntimeLog, MissSandbox},
+	Collect:     []string{MissRuntimeLog, MissSandbox, MissKubeletLog},
 	Precedents:  []string{"https://github.com/containerd/containerd/issues/7843", "https://github.com/kubernetes/kubernetes/issues/69723"},
 	Explains:    []string{"app-not-listening", "probe-target-misconfigured"},
 	Eval:        evalPodIPEmpty,

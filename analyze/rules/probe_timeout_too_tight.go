@@ -19,7 +19,7 @@ var _ = register(Rule{
 	Limits:      []Limit{{"capture", 0.90}, {"container log", 0.85}, {"kubelet log and objects", 0.50}},
 	Sentence:    "%s answers its probe correctly, but later than timeoutSeconds allows.",
 	Recommend:   []string{"raise-timeout", "period-over-timeout"},
-	Collect:     []string{MissNodeCapture, MissAppLog},
+	Collect:     []string{MissNodeCapture, MissAppLog, MissPodObjects},
 	Precedents:  []string{"https://github.com/kubernetes/kubernetes/issues/51096"},
 	Thresholds:  []Threshold{{"near", 0.7, "ratio", "share of the timeout from which a response time counts as close to it"}, {"min-late", 2, "count", "late answers needed"}},
 	Eval:        evalTimeoutTooTight,

@@ -86,7 +86,7 @@ func evalStaleStatusIP(c *Case) (v Verdict) {
 	switch {
 	case runtime && c.HasNodeCapture():
 		v.Limit(0.90, "kubelet and runtime log with a capture of the node")
-	case runtime, c.hasFormat("kube-audit"):
+	case runtime, c.has(MissAudit):
 		v.Limit(0.85, "kubelet log with the runtime's or the API's times")
 	default:
 		v.Limit(0.55, "kubelet log alone")

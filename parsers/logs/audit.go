@@ -83,6 +83,10 @@ func auditWanted(line []byte) bool {
 			return true
 		}
 	}
+	// Every line names a namespace; few change one.
+	if bytes.Contains(line, []byte(meshEnrolment)) {
+		return true
+	}
 	// A damaged line must be seen, too.
 	return line[0] != '{' || line[len(line)-1] != '}'
 }
@@ -202,6 +206,9 @@ func (o *objectStream) call(c *auditCall) {
 		o.podCall(c, body)
 		return
 	case "networkpolicies", "ciliumnetworkpolicies", "peerauthentications", "adminnetworkpolicies", "endpointslices":
+	case "namespaces":
+		o.enrolment(c)
+		return
 	default:
 		return
 	}
@@ -218,6 +225,26 @@ func (o *objectStream) call(c *auditCall) {
 			Facts: []event.Fact{{Key: event.FactAuditVerb, Value: c.verb}},
 		})
 	}
+}
+
+// meshEnrolment is the label by which a namespace joins and leaves an ambient mesh.
+const meshEnrolment = "istio.io/dataplane-mode"
+
+// enrolment tells when a namespace joined or left a mesh: the new value of its
+// label, "" where a request took it away. Other changes of a namespace bear on no
+// probe.
+func (o *objectStream) enrolment(c *auditCall) {
+	label := c.request.get("metadata", "labels", meshEnrolment)
+	if !label.ok() {
+		return
+	}
+	mode := string(label.raw())
+	if mode == "null" { // a patch that removes it
+		mode = ""
+	}
+	o.in.Info.Kept++
+	o.emit(c.at, "", &event.ObjectSeen{ObjectKind: "Namespace", Name: orDefault(c.ref.Name, c.ref.Namespace), UID: c.ref.UID,
+		Facts: []event.Fact{{Key: meshEnrolment, Value: mode}}})
 }
 
 func (o *objectStream) podCall(c *auditCall, body field) {

@@ -20,7 +20,7 @@ type inventoryCmd struct {
 
 // Help says what the verb is for.
 func (*inventoryCmd) Help() string {
-	return `Reads the inputs as analyze does, names the format, the node and the time span of each stream, the kubelet's verbosity and the silences of logs and captures, and says which questions about probes the inputs can answer, what is missing for the others, and which causes stay unproven without it. Nothing is written.
+	return `Reads the inputs as analyze does, names the format, the node and the time span of each stream, the kubelet's verbosity and the silences of logs and captures, and says which questions about probes the inputs can answer, what is missing for the others, and which causes are less sure without it. Nothing is written.
 
     probe-forensics inventory must-gather.tar.gz node-1.pcap`
 }

@@ -132,7 +132,7 @@ func (inv *inventory) printQuestions(w io.Writer, all bool) {
 			continue
 		}
 		fmt.Fprintf(w, "%s\tnothing: %s\n", q.Question, q.Add)
-		fmt.Fprintf(w, "\t  unproven without it: %s\n", strings.Join(q.Unproven, ", "))
+		fmt.Fprintf(w, "\t  less sure without it: %s\n", strings.Join(q.Unproven, ", "))
 	}
 }
 

@@ -3,6 +3,7 @@ package cli
 import (
 	"slices"
 
+	"github.com/probe-forensics/probe-forensics/analyze/rules"
 	"github.com/probe-forensics/probe-forensics/parsers/event"
 )
 
@@ -12,40 +13,53 @@ type answer struct {
 	Question string           `json:"question"`
 	Streams  []event.StreamID `json:"streams"`
 	Add      string           `json:"add,omitempty"`
-	// Unproven are the causes that the inputs can hint at, but not prove, while
+	// Unproven are the causes that the inputs can hint at, but prove less well, while
 	// nothing answers the question.
 	Unproven []string `json:"unproven,omitempty"`
 }
 
 // questions relate what people want to know to the kinds of event that tell it,
-// and to the causes that rest on the answer.
+// and to the observations that would answer it.
 var questions = []struct {
-	text  string
-	kinds []event.Kind
-	add   string
-	rests []string
+	text     string
+	kinds    []event.Kind
+	add      string
+	observed []string
 }{
 	{"which probes failed, and with what words", []event.Kind{event.KindProbeResult}, "add the kubelet's journal of the node",
-		[]string{"app-connection-closed", "app-hang", "app-http-error", "app-not-listening", "app-protocol-mismatch", "app-redirect",
-			"ephemeral-port-exhaustion", "exec-probe-failed", "grpc-unhealthy", "mesh-probe-rewrite-broken"}},
+		[]string{rules.MissKubeletLog, rules.MissProbeVerbose}},
 	{"what the probes were meant to do", []event.Kind{event.KindPodSeen}, "add the pods as YAML (kubectl get pods -A -o yaml)",
-		[]string{"app-slow-start", "host-network-target", "mesh-mtls-strict", "probe-startup-budget-too-short", "probe-target-misconfigured",
-			"probe-threshold-too-low", "probe-timeout-too-tight"}},
+		[]string{rules.MissPodObjects}},
 	{"what the cluster noticed", []event.Kind{event.KindK8sEvent}, "add the events as YAML (kubectl get events -A -o yaml)",
-		[]string{"app-crash-loop", "endpoint-propagation-lag"}},
+		[]string{rules.MissEvents}},
 	{"which pod held an address, and when", []event.Kind{event.KindPodIP, event.KindPodSeen}, "add pods as YAML, or the kubelet's journal at -v=4",
-		[]string{"dual-stack-primary-flip", "duplicate-pod-ip", "ip-reused", "pod-ip-empty", "stale-status-ip", "status-patch-lag"}},
+		[]string{rules.MissKubeletV4, rules.MissAudit, rules.MissSandbox, rules.MissIPAM}},
 	{"when sandboxes and containers came and went", []event.Kind{event.KindSandboxChange, event.KindContainerState}, "add the journals of kubelet and container runtime",
-		[]string{"cni-add-failed", "cni-add-slow", "ip-pool-exhausted", "pod-terminating", "runtime-down", "sandbox-recreated-ip-changed"}},
+		[]string{rules.MissRuntimeLog}},
 	{"what happened to each attempt on the wire", []event.Kind{event.KindFlow}, "add a capture from the node's bridge or from inside the pod",
-		[]string{"accept-queue-overflow", "conntrack-invalid-asymmetric", "mesh-probe-snat-blocked", "mesh-redirect-dead-port", "mtu-blackhole",
-			"packet-loss-latency", "policy-drop", "policy-reject"}},
+		[]string{rules.MissNodeCapture, rules.MissPodCapture, rules.MissVethCapture, rules.MissBeforeAfter}},
 	{"who answered for an address", []event.Kind{event.KindARP}, "add a capture that includes ARP",
-		[]string{"arp-conflict", "arp-unanswered", "bridge-fdb-flip", "duplicate-pod-ip", "stale-neighbour"}},
+		[]string{rules.MissL2Tables}},
+	{"what listened, and which rules filtered", []event.Kind{event.KindHostFact}, "add the output of ss -ltn and iptables-save or nft list ruleset, of the node and in the pod's network namespace",
+		[]string{rules.MissListeners, rules.MissListenDrops, rules.MissPodRules, rules.MissNodeRules, rules.MissRoutes}},
+	{"which policies and endpoints there were", []event.Kind{event.KindObjectSeen}, "add them as YAML (kubectl get networkpolicy,endpointslices -A -o yaml)",
+		[]string{rules.MissPolicies, rules.MissEndpoints}},
 	{"how the node was", []event.Kind{event.KindNodeState, event.KindNodeSeen}, "add the nodes as YAML and the kernel's journal",
-		[]string{"clock-jump", "conntrack-exhausted", "cpu-starvation", "kubelet-restart", "kubelet-stall", "oom-kill"}},
+		[]string{rules.MissKernelLog, rules.MissTimeLog, rules.MissCPU}},
 	{"what the application said", []event.Kind{event.KindAppLog}, "add the container's log",
-		[]string{"app-slow-start", "mesh-sidecar-not-ready"}},
+		[]string{rules.MissAppLog, rules.MissProxyLog}},
+}
+
+// restingOn lists the causes of which one of the observations is proof: those
+// whose rules ask for it.
+func restingOn(observed []string) []string {
+	var out []string
+	for _, r := range rules.Rules() {
+		if r.ID != rules.Inconclusive && slices.ContainsFunc(r.Collect, func(id string) bool { return slices.Contains(observed, id) }) {
+			out = append(out, r.ID)
+		}
+	}
+	return out
 }
 
 // ask matches the questions against the kinds of event met, with the streams
@@ -60,7 +74,7 @@ func ask(met map[event.Kind][]event.StreamID) []answer {
 		slices.Sort(a.Streams)
 		a.Streams = slices.Compact(a.Streams)
 		if len(a.Streams) == 0 {
-			a.Add, a.Unproven = q.add, q.rests
+			a.Add, a.Unproven = q.add, restingOn(q.observed)
 		}
 		out = append(out, a)
 	}

@@ -19,6 +19,8 @@
 //	alternative ID       not chosen there, with the reason told
 //	missing TEXT         asked for there, TEXT being part of what
 //	present TEXT         not asked for there, for it is at hand
+//	told TEXT            a claim of its evidence says TEXT
+//	silent TEXT          no claim of its evidence says TEXT
 //	none                 no incident at all
 package rulecases
 

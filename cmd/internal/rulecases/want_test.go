@@ -59,6 +59,10 @@ func check(t *testing.T, want []wish, r *model.Result) {
 		case "present":
 			require.NotNil(t, inc)
 			assert.False(t, slices.ContainsFunc(inc.Missing, func(m model.Missing) bool { return strings.Contains(m.What, w.text) }), "%q is at hand, and still asked for", w.text)
+		case "told", "silent":
+			require.NotNil(t, inc)
+			told := slices.ContainsFunc(inc.Evidence, func(e model.Evidence) bool { return strings.Contains(e.Claim, w.text) })
+			assert.Equal(t, w.verb == "told", told, "%s %q: %v", w.verb, w.text, inc.Evidence)
 		default:
 			t.Errorf("want: unknown word %q", w.verb)
 		}

@@ -1,0 +1,59 @@
+package rules
+
+import (
+	"strings"
+
+	"github.com/probe-forensics/probe-forensics/parsers/event"
+)
+
+// Inputs answers what rules ask about the streams of a run. It is made once and
+// serves all of its cases, however many streams there are.
+type Inputs struct {
+	verbosity map[string]int // of kubelet logs, by node; "" for those that name none
+	logs      map[logOf]bool
+}
+
+// logOf names a container's log.
+type logOf struct{ pod, container string }
+
+// NewInputs looks through the streams of a run. They must have been read: it asks
+// for what was found in them.
+func NewInputs(streams []*event.StreamInfo) *Inputs {
+	in := &Inputs{verbosity: make(map[string]int), logs: make(map[logOf]bool)}
+	for _, s := range streams {
+		in.verbosity[s.Node] = max(in.verbosity[s.Node], s.Verbosity)
+		if s.Records > 0 && strings.Contains(s.Path, "pods") {
+			in.containerLog(s.Path)
+		}
+	}
+	return in
+}
+
+// containerLog notes whose log a path is: a folder of the pod's name, or of
+// NAMESPACE_NAME_UID, and below it the container's folder or file.
+func (in *Inputs) containerLog(path string) {
+	parts := strings.Split(path, "/")
+	for i, dir := range parts[:len(parts)-1] {
+		pod := dir
+		if w := strings.Split(dir, "_"); len(w) == 3 {
+			pod = w[1]
+		}
+		name := parts[i+1]
+		if i+1 == len(parts)-1 {
+			var isLog bool
+			if name, isLog = strings.CutSuffix(name, ".log"); !isLog {
+				continue
+			}
+			name = strings.TrimSuffix(name, "-previous")
+		}
+		in.logs[logOf{pod, name}] = true
+	}
+}
+
+// containerLogOf reports whether a log of the container was read, also one in
+// which nothing was worth a note.
+func (in *Inputs) containerLogOf(pod, container string) bool { return in.logs[logOf{pod, container}] }
+
+// verboseAt is the highest verbosity that a kubelet log of the node, or of an
+// unnamed one, shows.
+func (in *Inputs) verboseAt(node string) int { return max(in.verbosity[node], in.verbosity[""]) }
