@@ -43,6 +43,7 @@ type run struct {
 	aligned  []probe.Alignment
 	cases    []*rules.Case
 	verdicts []model.Incident
+	disputed map[*identity.Interval]bool
 	cluster  string
 	lines    int64
 	packetsN int64
@@ -118,6 +119,7 @@ func (r *run) packets(ctx context.Context) error {
 		return ok
 	})
 	r.probes.Join(r.captures)
+	r.probes.Addresses(r.index)
 	r.probes.Thresholds()
 	r.probes.Missing(r.captures)
 	return nil

@@ -115,7 +115,7 @@ func (r *run) pod(p *identity.Pod) model.Pod {
 		cidrs = n.PodCIDRs
 	}
 	for i := range p.Intervals {
-		m.IPIntervals = append(m.IPIntervals, r.interval(p, &p.Intervals[i], cidrs))
+		m.IPIntervals = append(m.IPIntervals, r.interval(&p.Intervals[i], cidrs))
 	}
 	for _, s := range p.Sandboxes {
 		m.Sandboxes = append(m.Sandboxes, model.Sandbox{ID: s.ID, Attempt: s.Attempt, From: model.At(s.From), To: model.At(s.To), Ref: firstRef(s.Refs)})
@@ -172,10 +172,10 @@ func probeOf(w *probe.Worker) model.Probe {
 	return m
 }
 
-// interval states who else held the IP at the same time, and whether it lies in
+// interval states whether another claim opposes it, and whether the IP lies in
 // the node's range.
-func (r *run) interval(p *identity.Pod, iv *identity.Interval, cidrs []netip.Prefix) model.IPInterval {
-	m := model.IPInterval{IP: iv.IP.String(), From: model.At(iv.From), To: model.At(iv.To), State: "held", Primary: iv.Primary, Sandbox: iv.Sandbox,
+func (r *run) interval(iv *identity.Interval, cidrs []netip.Prefix) model.IPInterval {
+	m := model.IPInterval{IP: iv.IP.String(), From: model.At(iv.From), To: model.At(iv.To), State: "held", Primary: iv.Primary, PrimaryWhy: iv.PrimaryWhy, Sandbox: iv.Sandbox,
 		MAC: iv.MAC.String(), Sources: []model.IPSource{}}
 	switch iv.State {
 	case identity.Targeted:
@@ -183,17 +183,8 @@ func (r *run) interval(p *identity.Pod, iv *identity.Interval, cidrs []netip.Pre
 	case identity.Stale:
 		m.State = "stale"
 	}
-	if m.State == "held" && !p.HostNetwork {
-		for _, o := range r.index.PodsWith(iv.IP) {
-			if o == p || o.HostNetwork {
-				continue
-			}
-			for j := range o.Intervals {
-				if v := &o.Intervals[j]; v.IP == iv.IP && v.State == identity.Held && overlap(iv, v) {
-					m.State = "disputed"
-				}
-			}
-		}
+	if m.State == "held" && r.disputed[iv] {
+		m.State = "disputed"
 	}
 	for _, c := range cidrs {
 		if c.Addr().Is4() != iv.IP.Is4() {
@@ -206,13 +197,9 @@ func (r *run) interval(p *identity.Pod, iv *identity.Interval, cidrs []netip.Pre
 		m.InPodCIDR = "no"
 	}
 	for _, s := range iv.Sources {
-		m.Sources = append(m.Sources, model.IPSource{Kind: s.Kind, Ref: model.RefOf(s.Ref), At: model.At(s.At)})
+		m.Sources = append(m.Sources, sourceOf(s))
 	}
 	return m
-}
-
-func overlap(a, b *identity.Interval) bool {
-	return (a.To == 0 || b.From < a.To) && (b.To == 0 || a.From < b.To)
 }
 
 // tables offers the rows that are too many for report.json.

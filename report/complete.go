@@ -48,6 +48,9 @@ func complete(res *model.Result) *model.Result {
 			i.Recurrence = &rec
 		}
 	})
+	r.IPDisagreements = each(r.IPDisagreements, func(d *model.IPDisagreement) {
+		d.Claims = each(d.Claims, func(c *model.IPClaim) { c.Sources = each(c.Sources, nil) })
+	})
 	r.Checked.Nodes = each(r.Checked.Nodes, nil)
 	r.Checked.CouldNot = each(r.Checked.CouldNot, nil)
 	if r.Checked.Grid == nil {

@@ -55,6 +55,8 @@ type htmlCase struct {
 	Checked   []string
 	CouldNot  []string
 	Probes    htmlTable
+	Addresses htmlTable // on which sources disagree
+	Lagged    htmlTable // copies that lagged as usual
 	ClockNote string
 	Clocks    htmlTable
 	Inputs    htmlTable

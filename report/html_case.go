@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/probe-forensics/probe-forensics/analyze/model"
 	"github.com/probe-forensics/probe-forensics/parsers/event"
@@ -23,6 +24,8 @@ func htmlCaseTables(c *view.Case, p *htmlCase) {
 			p.Probes.add(pod.Namespace+"/"+pod.Pod, pr.Container, pr.Probe, view.Target(pr.Target), view.ProbeSettings(pr), view.Number(int64(pr.Attempts)), view.Number(int64(pr.Failed)))
 		}
 	}
+	p.Addresses = disputeTable(c, "Addresses on which sources disagree", c.Disputes(false))
+	p.Lagged = disputeTable(c, "Copies of addresses that lagged as usual", c.Disputes(true))
 	if len(res.Clock) > 0 {
 		p.ClockNote = view.ClockSummary(res.Clock)
 	}
@@ -50,6 +53,25 @@ func htmlCaseTables(c *view.Case, p *htmlCase) {
 			}
 		}
 	}
+}
+
+func disputeTable(c *view.Case, caption string, list []view.AddressDispute) htmlTable {
+	t := columns(caption, "When (UTC)", "What", "Claims", "Which holds, and why")
+	for _, x := range list {
+		var claims []string
+		for _, k := range x.Claims {
+			var refs []string
+			for _, r := range k.Refs {
+				refs = append(refs, c.Ref(r))
+			}
+			if len(refs) > 0 {
+				k.Text += " (" + strings.Join(refs, ", ") + ")"
+			}
+			claims = append(claims, k.Text)
+		}
+		t.add(x.When, x.What, strings.Join(claims, "; against "), x.Why)
+	}
+	return t
 }
 
 func formatOf(s *model.Stream) string {

@@ -74,12 +74,13 @@ type limits struct {
 	problems  int
 	commands  int
 	probes    int
+	disputes  int
 	excerpts  bool
 }
 
 var (
-	fullLimits    = limits{claim: 2000, incidents: 100, facts: 200, evidence: 100, attempts: 150, subjects: 100, effects: 100, streams: 300, problems: 200, commands: 60, probes: 200, excerpts: true}
-	summaryLimits = limits{claim: 200, incidents: 10, facts: 30, evidence: 8, subjects: 10, effects: 8, problems: 10, commands: 8, probes: 20}
+	fullLimits    = limits{claim: 2000, incidents: 100, facts: 200, evidence: 100, attempts: 150, subjects: 100, effects: 100, streams: 300, problems: 200, commands: 60, probes: 200, disputes: 100, excerpts: true}
+	summaryLimits = limits{claim: 200, incidents: 10, facts: 30, evidence: 8, subjects: 10, effects: 8, problems: 10, commands: 8, probes: 20, disputes: 10}
 )
 
 // section is a part of the document that can be left out as a whole. The lower
@@ -106,6 +107,7 @@ const (
 	rankAlternatives
 	rankScore
 	rankCommands
+	rankAddresses
 	rankChecked
 	rankClock
 	rankInputs
@@ -221,6 +223,9 @@ func (m *markdown) sections() []section {
 			break
 		}
 		m.incident(in, i*rankNext)
+	}
+	if len(m.Res.IPDisagreements) > 0 {
+		m.add(rankAddresses, "addresses", m.addresses)
 	}
 	m.add(rankChecked, "what was checked", m.checked)
 	m.add(rankClock, "clock", m.clock)

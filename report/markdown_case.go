@@ -53,6 +53,35 @@ func (m *markdown) probes(d *mdDoc) {
 	d.rest(n-len(rows), "probe", "probes")
 }
 
+// addresses says where sources contradict each other about whose an address is.
+func (m *markdown) addresses(d *mdDoc) {
+	d.heading(2, "Addresses on which sources disagree")
+	found, lagged := m.Disputes(false), m.Disputes(true)
+	if len(found) == 0 {
+		d.para("Only copies that stayed behind the runtime for as long as copies do: nothing is wrong with that.")
+	}
+	m.disputes(d, found)
+	if len(lagged) > 0 {
+		d.details("Copies that lagged as usual", func(d *mdDoc) { m.disputes(d, lagged) })
+	}
+}
+
+func (m *markdown) disputes(d *mdDoc, list []view.AddressDispute) {
+	if len(list) == 0 {
+		return
+	}
+	var rows [][]escape.MD
+	for _, x := range list[:min(len(list), m.limits.disputes)] {
+		var claims []escape.MD
+		for _, c := range x.Claims {
+			claims = append(claims, escape.Text(c.Text)+m.cite(model.Ref{}, c.Refs))
+		}
+		rows = append(rows, []escape.MD{escape.Text(x.When), escape.Text(x.What), escape.Join(claims, "; against "), escape.Text(x.Why)})
+	}
+	d.table([]escape.MD{"When (UTC)", "What", "Claims", "Which holds, and why"}, rows)
+	d.rest(len(list)-len(rows), "disagreement", "disagreements")
+}
+
 // clock says which clocks differ from that of the kubelet. Those that agree are
 // counted, and listed where nobody has to read them.
 func (m *markdown) clock(d *mdDoc) {

@@ -247,6 +247,7 @@ func (p *Pod) sync(s *event.PodSync, at event.Nanos, ref event.Ref, node string)
 func (b *Builder) podSeen(s *event.PodSeen, ref event.Ref, at event.Nanos) {
 	merge := func(p *Pod) {
 		p.merge(s, ref)
+		p.listed = p.listed || !s.Partial && at == 0
 		for _, st := range s.Statuses {
 			for _, id := range [...]string{st.ID, st.LastRun.ID} {
 				if id != "" {
@@ -441,7 +442,29 @@ func (b *Builder) Build(collected event.Nanos) *Index {
 		}
 	}
 	b.finishNodes()
+	x.share()
 	return x
+}
+
+// share notes the addresses of nodes: those of their objects, and those that pods
+// name as their host's.
+func (x *Index) share() {
+	x.shared = make(map[netip.Addr]bool)
+	for _, n := range x.Nodes {
+		for _, ip := range n.Addresses {
+			x.shared[ip.Unmap()] = true
+		}
+	}
+	for _, p := range x.Pods {
+		for _, ip := range p.HostIPs {
+			x.shared[ip.Unmap()] = true
+		}
+		if p.HostNetwork {
+			for _, ip := range p.StatusIPs {
+				x.shared[ip.Unmap()] = true
+			}
+		}
+	}
 }
 
 // resolveNamed gives facts that carry only a name to the incarnation that bore

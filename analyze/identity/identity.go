@@ -53,6 +53,8 @@ type Pod struct {
 
 	// First and Last are the earliest and latest record about the pod.
 	First, Last event.Nanos
+
+	listed bool // a whole object holds it as of the collection
 }
 
 // Sandbox is one network namespace of a pod. To is zero while it lived on.
@@ -136,9 +138,16 @@ type Interval struct {
 	From, To event.Nanos
 	State    State
 	Primary  bool
-	Sandbox  string
-	MAC      event.MAC
-	Sources  []Source
+	// PrimaryWhy says which source made the address the first one of a pod with both
+	// families; "" where it holds one only, or the address is not the first.
+	PrimaryWhy string
+	// Secondary marks an address of a further network of the pod: no probe uses it.
+	Secondary bool
+	Sandbox   string
+	MAC       event.MAC
+	Sources   []Source
+
+	first Source // the one that listed it before an address of the other family
 }
 
 // Source is one statement behind an interval.
@@ -209,6 +218,9 @@ type Index struct {
 	byUID  map[string]*Pod
 	byName map[string][]*Pod
 	byIP   map[netip.Addr][]*Pod
+	// shared are the addresses of nodes, which all their pods on the host network
+	// have.
+	shared map[netip.Addr]bool
 }
 
 // ByUID returns the pod with the UID, nil if unknown.
@@ -226,6 +238,10 @@ func (x *Index) Node(name string) *Node {
 	}
 	return nil
 }
+
+// Shared reports whether an address is a node's: the node and its pods on the
+// host network have it together, and no pod owns it.
+func (x *Index) Shared(ip netip.Addr) bool { return x.shared[ip.Unmap()] }
 
 // RunAt returns the container's run at t: the last one that began before it and
 // had not ended, nil if none.

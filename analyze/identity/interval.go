@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"net/netip"
 	"slices"
+	"strings"
 
 	"github.com/probe-forensics/probe-forensics/parsers/event"
 )
@@ -13,7 +14,9 @@ import (
 // it begins with the sandbox and ends with it.
 func (b *Builder) intervals(p *Pod) {
 	facts := b.ips[p]
-	slices.SortStableFunc(facts, func(x, y ipFact) int { return cmp.Or(cmp.Compare(x.at, y.at), x.ref.Compare(y.ref)) })
+	slices.SortStableFunc(facts, func(x, y ipFact) int {
+		return cmp.Or(cmp.Compare(x.at, y.at), x.ref.Compare(y.ref), strings.Compare(x.p.Via, y.p.Via), strings.Compare(joinIPs(x.p.IPs), joinIPs(y.p.IPs)))
+	})
 	end := p.End()
 	type key struct {
 		ip      netip.Addr
@@ -23,8 +26,9 @@ func (b *Builder) intervals(p *Pod) {
 	var order []key
 	for _, f := range facts {
 		t := f.at
-		if t == 0 || (f.p.Via == "status" || f.p.Via == "annotation") {
-			// A snapshot tells the last state the API knew.
+		if t == 0 {
+			// A snapshot tells the last state its source knew. One that an audit log
+			// recorded has a time of its own, and tells of the sandbox alive then.
 			t = b.snapshotTime(p, t)
 		}
 		sb := p.sandboxAt(t, f.p.SandboxID)
@@ -62,12 +66,15 @@ func (b *Builder) intervals(p *Pod) {
 			if iv.MAC.IsZero() {
 				iv.MAC = f.p.MAC
 			}
-			if i == 0 {
+			if secondary(f.p) {
+				iv.Secondary = true
+			} else if i == 0 {
 				iv.Primary = true
+				if by := (Source{Kind: f.p.Via, Trust: f.rank, At: f.at, Ref: f.ref}); len(f.p.IPs) > 1 && (iv.first.Kind == "" || NearnessOf(iv.first.Kind) == Direct && NearnessOf(by.Kind) == Told) {
+					iv.first = by // the status decides: probes go by it
+				}
 			}
-			if len(iv.Sources) < 16 {
-				iv.Sources = append(iv.Sources, Source{Kind: f.p.Via, Trust: f.rank, At: f.at, Ref: f.ref})
-			}
+			iv.addSource(Source{Kind: f.p.Via, Trust: f.rank, At: f.at, Ref: f.ref})
 		}
 	}
 	for _, k := range order {
@@ -77,9 +84,62 @@ func (b *Builder) intervals(p *Pod) {
 		}
 		p.Intervals = append(p.Intervals, *iv)
 	}
-	slices.SortStableFunc(p.Intervals, func(x, y Interval) int {
-		return cmp.Or(cmp.Compare(x.From, y.From), x.IP.Compare(y.IP))
-	})
+	b.x.settle(p)
+	primaries(p, b.nodes[p.Node])
+}
+
+// maxSources bounds the statements kept per interval.
+const maxSources = 16
+
+// addSource keeps a statement, unless its record says the same already (an
+// audited write is both a write and a snapshot). Of many statements of one kind
+// the first ones and the last are kept.
+func (iv *Interval) addSource(s Source) {
+	if slices.ContainsFunc(iv.Sources, func(o Source) bool { return o.Ref == s.Ref && o.At == s.At && !s.Ref.IsZero() }) {
+		return
+	}
+	if len(iv.Sources) < maxSources {
+		iv.Sources = append(iv.Sources, s)
+		return
+	}
+	last, n := 0, 0
+	for i := range iv.Sources {
+		if iv.Sources[i].Kind == s.Kind {
+			last, n = i, n+1
+		}
+	}
+	if n >= 2 {
+		iv.Sources = append(slices.Delete(iv.Sources, last, last+1), s)
+	}
+}
+
+// observed keeps the first and the last of what is seen again and again.
+func (iv *Interval) observed(s Source) {
+	first, last := -1, -1
+	for i := range iv.Sources {
+		if iv.Sources[i].Kind == s.Kind {
+			if first < 0 {
+				first = i
+			}
+			last = i
+		}
+	}
+	switch {
+	case last > first && s.At > iv.Sources[last].At:
+		iv.Sources[last] = s
+	case last == first && (first < 0 || s.At > iv.Sources[first].At) && len(iv.Sources) < maxSources:
+		iv.Sources = append(iv.Sources, s)
+	}
+}
+
+// secondary reports whether a statement is about an interface other than the
+// pod's own: the address of a further network is not what probes go to.
+func secondary(p *event.PodIP) bool {
+	switch p.Interface {
+	case "", "eth0", "unknown": // as an address manager writes that did not see the request
+		return p.Via == "cni-secondary"
+	}
+	return true
 }
 
 // snapshotTime is the time at which a snapshot's IPs were surely owned: the last
@@ -135,16 +195,21 @@ func (p *Pod) End() event.Nanos {
 func (p *Pod) Terminal() bool { return p.Phase == "Succeeded" || p.Phase == "Failed" }
 
 // Holders returns every pod that held the IP at t: hostNetwork pods (they share
-// the node's address) and completed pods are never holders. Overlaps are kept.
+// the node's address, whether their object is known or not) and completed pods
+// are never holders. Overlaps are kept.
 func (x *Index) Holders(ip netip.Addr, t event.Nanos) []Holder {
 	var hs []Holder
-	for _, p := range x.byIP[ip.Unmap()] {
+	ip = ip.Unmap()
+	if x.shared[ip] {
+		return nil
+	}
+	for _, p := range x.byIP[ip] {
 		if p.HostNetwork {
 			continue
 		}
 		for i := range p.Intervals {
 			iv := &p.Intervals[i]
-			if iv.IP == ip && iv.Contains(t) && (!p.Terminal() || iv.To != 0) {
+			if iv.IP == ip && iv.State != Stale && iv.Contains(t) && (!p.Terminal() || iv.To != 0) {
 				hs = append(hs, Holder{Pod: p, Interval: iv})
 			}
 		}
@@ -162,9 +227,7 @@ func (x *Index) Observe(p *Pod, ip netip.Addr, at event.Nanos, kind string, ref 
 	for i := range p.Intervals {
 		iv := &p.Intervals[i]
 		if iv.IP == ip && (iv.Contains(at) || iv.From.Sub(at) < 2e9 && iv.From >= at) {
-			if len(iv.Sources) < 16 && !slices.ContainsFunc(iv.Sources, func(s Source) bool { return s.Kind == kind }) {
-				iv.Sources = append(iv.Sources, Source{Kind: kind, Trust: trust(kind), At: at, Ref: ref})
-			}
+			iv.observed(Source{Kind: kind, Trust: trust(kind), At: at, Ref: ref})
 			return
 		}
 	}
@@ -181,7 +244,7 @@ func (x *Index) Observe(p *Pod, ip netip.Addr, at event.Nanos, kind string, ref 
 		iv.To = end
 	}
 	p.Intervals = append(p.Intervals, iv)
-	slices.SortStableFunc(p.Intervals, func(a, c Interval) int { return cmp.Or(cmp.Compare(a.From, c.From), a.IP.Compare(c.IP)) })
+	slices.SortStableFunc(p.Intervals, compareIntervals)
 	if !slices.Contains(x.byIP[ip], p) {
 		x.byIP[ip] = append(x.byIP[ip], p)
 	}

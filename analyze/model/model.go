@@ -23,6 +23,9 @@ type Result struct {
 	Clock         []Clock    `json:"clock"`
 	Pods          []Pod      `json:"pods"`
 	Incidents     []Incident `json:"incidents"`
+	// IPDisagreements are the times in which sources contradict each other about
+	// addresses, by time.
+	IPDisagreements []IPDisagreement `json:"ip_disagreements"`
 	// Healthy says what was checked where no incident was found, and what could not be.
 	Checked Checked `json:"checked"`
 	Totals  Totals  `json:"totals"`
@@ -182,22 +185,26 @@ type Probe struct {
 // (sources disagree or owners overlap), "stale" or "targeted" (only consumers
 // say so). To is zero while the IP was still held at the end of the data.
 type IPInterval struct {
-	IP        string     `json:"ip"`
-	From      Time       `json:"from"`
-	To        Time       `json:"to"`
-	State     string     `json:"state"`
-	Primary   bool       `json:"primary,omitempty"`
-	Sandbox   string     `json:"sandbox,omitempty"`
-	MAC       string     `json:"mac,omitempty"`
-	InPodCIDR string     `json:"in_pod_cidr,omitempty"` // "yes", "no", "" unknown
-	Sources   []IPSource `json:"sources"`
+	IP      string `json:"ip"`
+	From    Time   `json:"from"`
+	To      Time   `json:"to"`
+	State   string `json:"state"`
+	Primary bool   `json:"primary,omitempty"`
+	// PrimaryWhy says, for a pod of both families, which source listed the address
+	// first.
+	PrimaryWhy string     `json:"primary_reason,omitempty"`
+	Sandbox    string     `json:"sandbox,omitempty"`
+	MAC        string     `json:"mac,omitempty"`
+	InPodCIDR  string     `json:"in_pod_cidr,omitempty"` // "yes", "no", "" unknown
+	Sources    []IPSource `json:"sources"`
 }
 
 // IPSource is one source that places the IP on the pod.
 type IPSource struct {
-	Kind string `json:"kind"`
-	Ref  Ref    `json:"ref"`
-	At   Time   `json:"at"`
+	Kind string  `json:"kind"`
+	Ref  Ref     `json:"ref"`
+	At   Time    `json:"at"`
+	Rank float64 `json:"rank,omitempty"` // how much the kind of source is trusted, 0 to 1
 }
 
 // Sandbox is one sandbox of a pod.

@@ -29,6 +29,12 @@ func (r *redactor) result(res *model.Result) *model.Result {
 	out.Pods = each(res.Pods, r.pod)
 	out.Checked.Nodes = each(res.Checked.Nodes, func(s *string) { *s = r.name(kindNode, *s) })
 	out.Incidents = each(res.Incidents, r.incident)
+	out.IPDisagreements = each(res.IPDisagreements, func(d *model.IPDisagreement) {
+		d.Why = r.text(d.Why)
+		d.Claims = each(d.Claims, func(c *model.IPClaim) {
+			c.Namespace, c.Pod, c.UID, c.IP = r.name(kindNamespace, c.Namespace), r.name(kindPod, c.Pod), r.uid(c.UID), r.text(c.IP)
+		})
+	})
 	out.Checked.CouldNot = r.texts(res.Checked.CouldNot)
 	out.Inputs = each(res.Inputs, func(in *model.Input) {
 		in.Path = r.path(in.Path)

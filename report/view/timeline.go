@@ -49,9 +49,11 @@ func (c *Case) Timeline(in *Incident) []Fact {
 			out = append(out, f)
 		}
 	}
-	for _, p := range c.Model(in) {
+	pods := c.Model(in)
+	for _, p := range pods {
 		podFacts(p, to, add)
 	}
+	c.disputes(pods, to, add)
 	for _, f := range failures(in.Attempts) {
 		add(f)
 	}

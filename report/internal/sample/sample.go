@@ -127,6 +127,16 @@ func base() *model.Result {
 				IPIntervals: []model.IPInterval{{IP: "192.168.7.11", From: stamp(-time.Hour), To: stamp(10 * time.Second), State: "disputed"},
 					{IP: "10.244.1.12", From: stamp(-time.Hour), To: stamp(-3 * time.Second), State: "stale"}}},
 		},
+		IPDisagreements: []model.IPDisagreement{
+			{Kind: model.DisagreeSources, Expected: true, From: stamp(-2 * time.Second), To: stamp(-time.Second), Why: "the API still had 10.244.1.11 for 1s after the new sandbox began: copies lag behind the runtime, normally for less than 1m0s",
+				Claims: []model.IPClaim{
+					{Namespace: "shop", Pod: "frontend-7d9c6b5f4-x2k8p", UID: frontendUID, IP: "10.244.1.12", Believed: true, Rank: 0.95, Sources: []model.IPSource{{Kind: "kubelet-ip", Ref: line(40110), At: stamp(-2 * time.Second), Rank: 0.95}}},
+					{Namespace: "shop", Pod: "frontend-7d9c6b5f4-x2k8p", UID: frontendUID, IP: "10.244.1.11", Rank: 0.85, Sources: []model.IPSource{{Kind: "status", Ref: model.Ref{Stream: podsYAML, Line: 12}, Rank: 0.85}}}}},
+			{Kind: model.DisagreeOwners, From: stamp(-time.Hour), Why: "the claims rank alike (0.85): all stay in the history, none is believed",
+				Claims: []model.IPClaim{
+					{Namespace: "payments", Pod: "api-0", UID: apiUID, IP: "10.244.1.13", Rank: 0.85, Sources: []model.IPSource{{Kind: "status", Ref: model.Ref{Stream: podsYAML, Line: 120}, Rank: 0.85}}},
+					{Namespace: "shop", Pod: "worker-5c6d7f-9qk2z", UID: workerUID, IP: "10.244.1.13", Rank: 0.85, Sources: []model.IPSource{{Kind: "status", Ref: model.Ref{Stream: podsYAML, Line: 240}, Rank: 0.85}}}}},
+		},
 		Checked: model.Checked{
 			From: stamp(-time.Hour), To: stamp(4 * time.Minute), Nodes: []string{"node-a"}, Probes: 2,
 			CouldNot: []string{"node-b: its kubelet log is cut off, so probes of its pods were not checked",
