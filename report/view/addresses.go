@@ -88,7 +88,10 @@ func (c *Case) disputes(pods []*model.Pod, end event.Nanos, add func(Fact)) {
 			}) {
 				continue
 			}
-			f := Fact{At: d.From.Nanos, Until: until(d.To, end), Open: d.To.IsZero(), Kind: KindSign, Pod: k.Namespace + "/" + k.Pod, Text: "sources disagree, " + disputeWhat(d) + "; " + d.Why}
+			f := Fact{At: d.From.Nanos, Until: until(d.To, end), Open: d.To.IsZero(), Kind: KindIP, Pod: k.Namespace + "/" + k.Pod, Text: "sources disagree: " + disputeWhat(d)}
+			for _, a := range disputeOf(d).Claims {
+				f.Text += "; " + strings.TrimSuffix(a.Text, ", believed")
+			}
 			if len(k.Sources) > 0 {
 				f.Ref = k.Sources[0].Ref
 			}

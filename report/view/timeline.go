@@ -49,11 +49,10 @@ func (c *Case) Timeline(in *Incident) []Fact {
 			out = append(out, f)
 		}
 	}
-	pods := c.Model(in)
-	for _, p := range pods {
+	for _, p := range c.Model(in) {
 		podFacts(p, to, add)
 	}
-	c.disputes(pods, to, add)
+	c.disputes(c.Model(in), to, add)
 	for _, f := range failures(in.Attempts) {
 		add(f)
 	}
