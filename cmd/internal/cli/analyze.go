@@ -132,6 +132,9 @@ func (j *caseJob) run(rt *session, inputs []string, sink report.Sink) (*caseOutc
 	if out.result, err = analyze.Run(rt.ctx, kase, inputInfos(kase), j.options); err != nil {
 		return nil, err
 	}
+	if !rt.fleet {
+		rt.warnUnused(&j.options, kase.Infos(), out.result)
+	}
 	if err := rt.fillExcerpts(out.result, kase, inputs); err != nil {
 		return nil, err
 	}

@@ -19,7 +19,7 @@ type supplyFlags struct {
 	BaseYear     int      `group:"supply" placeholder:"YEAR" help:"Year of stamps without one."`
 	Date         string   `group:"supply" placeholder:"YYYY-MM-DD" help:"Day of stamps that are a time of day only (packet text)."`
 	Offset       []string `sep:"none" group:"supply" placeholder:"CLOCK=DURATION" help:"Add DURATION (-1.5s) to the times of a clock to get the kubelet's time. CLOCK is a node (for its captures), the path of a stream, api or NODE/api (for creation times and the audit log). Repeatable."`
-	CapturePoint []string `sep:"none" group:"supply" placeholder:"FILE=PLACE" help:"Where a capture was taken: node-bridge, node-any, pod-veth or pod-netns, the last two with :NS/POD if known. Repeatable."`
+	CapturePoint []string `sep:"none" group:"supply" placeholder:"FILE=PLACE" help:"Where a capture was taken: node-bridge, node-any, pod-veth, pod-netns or uplink, those of a pod with :NS/POD if known. Repeatable."`
 	Threshold    []string `sep:"none" group:"supply" placeholder:"CAUSE.NAME=NUMBER" help:"Change a number that a cause is judged by; the page of the cause (explain) lists them. Repeatable."`
 	Cluster      string   `group:"supply" placeholder:"ID" help:"Cluster id for the tables (default: the uid of namespace kube-system)."`
 	Limit        []string `sep:"none" group:"supply" placeholder:"NAME=NUMBER" help:"Raise or lower a guard against hostile archives: depth, members, member-bytes, total-bytes, ratio. Repeatable."`
@@ -59,7 +59,7 @@ func (f *supplyFlags) apply(o *analyze.Options) error {
 		file, place, _ := strings.Cut(arg, "=")
 		if _, _, err := capture.ParsePoint(place); err != nil || file == "" {
 			return usagef("--capture-point %s: expected FILE=PLACE", arg).
-				try("--capture-point web.pcap=pod-netns:shop/web-0; places are node-bridge, node-any, pod-veth and pod-netns")
+				try("--capture-point web.pcap=pod-netns:shop/web-0; places are node-bridge, node-any, pod-veth, pod-netns and uplink")
 		}
 		put(&o.CapturePoints, file, place)
 	}

@@ -75,6 +75,7 @@ func (c *timelineCmd) Run(rt *session) error {
 	if err != nil {
 		return err
 	}
+	rt.warnUnused(&options, kase.Infos(), res)
 	facts, err := c.facts(res)
 	if err != nil {
 		return err
