@@ -2,6 +2,8 @@ package analyze
 
 import (
 	"cmp"
+	"net/netip"
+	"slices"
 
 	"github.com/probe-forensics/probe-forensics/analyze/identity"
 	"github.com/probe-forensics/probe-forensics/analyze/model"
@@ -43,4 +45,37 @@ func (r *run) disagreements() []model.IPDisagreement {
 
 func sourceOf(s identity.Source) model.IPSource {
 	return model.IPSource{Kind: s.Kind, Ref: model.RefOf(s.Ref), At: model.At(s.At), Rank: s.Trust}
+}
+
+// nodes writes down the addresses of the nodes.
+func (r *run) nodes() []model.Node {
+	out := []model.Node{}
+	for _, n := range r.index.Nodes {
+		if n.Name == "" || !glob(r.opts.Nodes, n.Name) {
+			continue
+		}
+		m := model.Node{Name: n.Name, Addresses: []string{}, PodCIDRs: []string{}}
+		add := func(ips []netip.Addr) {
+			for _, ip := range ips {
+				if s := ip.Unmap().String(); !slices.Contains(m.Addresses, s) {
+					m.Addresses = append(m.Addresses, s)
+				}
+			}
+		}
+		add(n.Addresses)
+		for _, p := range r.index.Pods {
+			if p.Node != n.Name {
+				continue
+			}
+			add(p.HostIPs)
+			if p.HostNetwork {
+				add(p.StatusIPs)
+			}
+		}
+		for _, c := range n.PodCIDRs {
+			m.PodCIDRs = append(m.PodCIDRs, c.String())
+		}
+		out = append(out, m)
+	}
+	return out
 }

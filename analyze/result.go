@@ -38,6 +38,7 @@ func (r *run) result(inputs []InputInfo) *model.Result {
 	slices.SortStableFunc(res.Incidents, func(a, b model.Incident) int {
 		return cmp.Or(-cmp.Compare(a.FailedAttempts, b.FailedAttempts), cmp.Compare(a.Window.First.Nanos, b.Window.First.Nanos), strings.Compare(a.ID, b.ID))
 	})
+	res.Nodes = r.nodes()
 	res.IPDisagreements = r.disagreements()
 	for _, p := range r.index.Pods {
 		if m := r.pod(p); r.matchesPod(p) {

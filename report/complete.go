@@ -48,6 +48,9 @@ func complete(res *model.Result) *model.Result {
 			i.Recurrence = &rec
 		}
 	})
+	r.Nodes = each(r.Nodes, func(n *model.Node) {
+		n.Addresses, n.PodCIDRs = each(n.Addresses, nil), each(n.PodCIDRs, nil)
+	})
 	r.IPDisagreements = each(r.IPDisagreements, func(d *model.IPDisagreement) {
 		d.Claims = each(d.Claims, func(c *model.IPClaim) { c.Sources = each(c.Sources, nil) })
 	})

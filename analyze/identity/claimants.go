@@ -3,6 +3,7 @@ package identity
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"net/netip"
 	"slices"
 
@@ -81,6 +82,9 @@ func (x *Index) claimantsOf(ip netip.Addr) (Disagreement, bool) {
 		return d, false
 	}
 	d.Owners = true
+	if d.To == math.MaxInt64 {
+		d.To = 0
+	}
 	slices.SortStableFunc(d.Claims, func(a, b Claim) int {
 		return -better(x.statements(a.Interval), x.statements(b.Interval))
 	})
@@ -105,7 +109,7 @@ func ownedBy(iv *Interval) bool {
 func (x *Index) aliveUntil(p *Pod) event.Nanos {
 	t := p.Last
 	if p.listed {
-		t = max(t, x.CollectedAt, x.Last)
+		t = math.MaxInt64 // when that was is known as a lower bound only
 	}
 	for _, end := range [...]event.Nanos{p.DeletedAt, p.RemovedAt, p.End()} {
 		if end != 0 {

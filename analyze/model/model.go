@@ -22,6 +22,7 @@ type Result struct {
 	Inputs        []Input    `json:"inputs"`
 	Clock         []Clock    `json:"clock"`
 	Pods          []Pod      `json:"pods"`
+	Nodes         []Node     `json:"nodes"`
 	Incidents     []Incident `json:"incidents"`
 	// IPDisagreements are the times in which sources contradict each other about
 	// addresses, by time.

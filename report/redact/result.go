@@ -27,6 +27,9 @@ func (r *redactor) result(res *model.Result) *model.Result {
 	out.Cluster = r.name(kindCluster, res.Cluster)
 	// Pods and nodes come first: what is a name there is one everywhere.
 	out.Pods = each(res.Pods, r.pod)
+	out.Nodes = each(res.Nodes, func(n *model.Node) {
+		n.Name, n.Addresses, n.PodCIDRs = r.name(kindNode, n.Name), r.texts(n.Addresses), r.texts(n.PodCIDRs)
+	})
 	out.Checked.Nodes = each(res.Checked.Nodes, func(s *string) { *s = r.name(kindNode, *s) })
 	out.Incidents = each(res.Incidents, r.incident)
 	out.IPDisagreements = each(res.IPDisagreements, func(d *model.IPDisagreement) {

@@ -20,6 +20,8 @@ type timelineCmd struct {
 	inputArgs
 	selectFlags
 	supplyFlags
+	IP       string `name:"ip" group:"select" placeholder:"ADDRESS" help:"Tell who had this address, instead of what happened to a pod."`
+	At       string `group:"select" placeholder:"TIME" help:"With --ip: who had it at this time, RFC 3339 or a duration back from the end of the data (2h)."`
 	Failures bool   `group:"output" help:"Leave out attempts that succeeded."`
 	Format   string `short:"f" enum:"term,md,html,json" default:"term" placeholder:"FORMAT" group:"output" help:"Write term (columns), md, html or json (one object a line)."`
 	JSON     bool   `name:"json" group:"output" help:"The same as --format json."`
@@ -31,7 +33,13 @@ func (*timelineCmd) Help() string {
 
     probe-forensics timeline --pod shop/api-0 must-gather.tar.gz node-1.pcap
 
-Attempts that no input shows are listed as missing where the grid of their probe demands them and a capture, or a log that tells successes, covers their time. An attempt that crossed a threshold says so; what came of it follows as a consequence.`
+Attempts that no input shows are listed as missing where the grid of their probe demands them and a capture, or a log that tells successes, covers their time. An attempt that crossed a threshold says so; what came of it follows as a consequence.
+
+With --ip it answers who had an address, at a time or in all the data:
+
+    probe-forensics timeline --ip 10.244.1.13 --at 2026-03-01T10:15:00Z must-gather.tar.gz
+
+It lists the intervals of every owner, overlaps kept, each with the sources that say so and where they stand; consumers that only went to the address, and copies that still named it, stand apart. Nodes and pods on the host network share an address and own none. Where nobody is known to have had it, it says what was looked at and who had it last and next.`
 }
 
 // fact is one line of a timeline; its JSON names are stable.
@@ -51,9 +59,32 @@ type fact struct {
 
 // Run analyses the inputs and lists the facts.
 func (c *timelineCmd) Run(rt *session) error {
-	if len(c.Pod) == 0 {
-		return usagef("--pod is missing: a timeline is that of a pod").try("--pod NAMESPACE/NAME, or --pod 'NAMESPACE/*'")
+	switch {
+	case c.IP != "":
+		return c.runAddress(rt)
+	case c.At != "":
+		return usagef("--at goes with --ip").try("--since and --until bound the timeline of a pod")
+	case len(c.Pod) == 0:
+		return usagef("--pod is missing: a timeline is that of a pod").try("--pod NAMESPACE/NAME, --pod 'NAMESPACE/*', or --ip ADDRESS for who had an address")
 	}
+	return c.analyze(rt, func(res *model.Result, options analyze.Options) error {
+		facts, err := c.facts(res)
+		if err != nil {
+			return err
+		}
+		since, until := bounds(options, res.Checked.To.Nanos)
+		facts = slices.DeleteFunc(facts, func(f fact) bool { return f.Time.Nanos < since || f.Time.Nanos > until })
+		if len(facts) == 0 {
+			return failf("nothing is known about a pod %s in the time asked for", strings.Join(c.Pod, ", ")).
+				try("--pod '*/*' lists all pods the inputs know")
+		}
+		return c.print(rt, facts)
+	})
+}
+
+// analyze reads and analyses the inputs as the flags say. The result's tables
+// can be read until use returns.
+func (c *timelineCmd) analyze(rt *session, use func(*model.Result, analyze.Options) error) error {
 	options := analyze.Options{ToolVersion: toolVersion()}
 	if err := c.selectFlags.apply(&options); err != nil {
 		return err
@@ -76,17 +107,7 @@ func (c *timelineCmd) Run(rt *session) error {
 		return err
 	}
 	rt.warnUnused(&options, kase.Infos(), res)
-	facts, err := c.facts(res)
-	if err != nil {
-		return err
-	}
-	since, until := bounds(options, res.Checked.To.Nanos)
-	facts = slices.DeleteFunc(facts, func(f fact) bool { return f.Time.Nanos < since || f.Time.Nanos > until })
-	if len(facts) == 0 {
-		return failf("nothing is known about a pod %s in the time asked for", strings.Join(c.Pod, ", ")).
-			try("--pod '*/*' lists all pods the inputs know")
-	}
-	return c.print(rt, facts)
+	return use(res, options)
 }
 
 // bounds resolves the time span asked for against the end of the data.

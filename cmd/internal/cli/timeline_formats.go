@@ -49,10 +49,8 @@ func timelineMarkdown(out io.Writer, facts []fact) error {
 	return w.Flush()
 }
 
-var timelinePage = template.Must(template.New("timeline").Funcs(template.FuncMap{
-	"shown": func(s string) string { return string(escape.Visible(s)) },
-	"stamp": func(f fact) string { return f.Time.Nanos.Time().Format(timelineStamp) },
-}).Parse(`<!doctype html>
+// timelineHead is the head of a page that loads nothing.
+const timelineHead = `<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
@@ -71,7 +69,12 @@ tr.inferred td { font-style: italic; opacity: .8; }
 tr.crossed td { font-weight: 600; }
 </style>
 </head>
-<body>
+`
+
+var timelinePage = template.Must(template.New("timeline").Funcs(template.FuncMap{
+	"shown": func(s string) string { return string(escape.Visible(s)) },
+	"stamp": func(f fact) string { return f.Time.Nanos.Time().Format(timelineStamp) },
+}).Parse(timelineHead + `<body>
 <h1>{{shown .Title}}</h1>
 <table>
 <thead><tr><th scope="col">Time (UTC)</th>{{if .Several}}<th scope="col">Pod</th>{{end}}<th scope="col">Kind</th><th scope="col">What</th><th scope="col">Where</th></tr></thead>

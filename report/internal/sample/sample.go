@@ -127,6 +127,7 @@ func base() *model.Result {
 				IPIntervals: []model.IPInterval{{IP: "192.168.7.11", From: stamp(-time.Hour), To: stamp(10 * time.Second), State: "disputed"},
 					{IP: "10.244.1.12", From: stamp(-time.Hour), To: stamp(-3 * time.Second), State: "stale"}}},
 		},
+		Nodes: []model.Node{{Name: "node-a", Addresses: []string{"192.168.7.10"}, PodCIDRs: []string{"10.244.1.0/24", "fd00:244:1::/64"}}, {Name: "node-b", Addresses: []string{"192.168.7.11"}}},
 		IPDisagreements: []model.IPDisagreement{
 			{Kind: model.DisagreeSources, Expected: true, From: stamp(-2 * time.Second), To: stamp(-time.Second), Why: "the API still had 10.244.1.11 for 1s after the new sandbox began: copies lag behind the runtime, normally for less than 1m0s",
 				Claims: []model.IPClaim{
