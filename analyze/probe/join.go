@@ -150,6 +150,10 @@ func distance(a *Attempt, c *capture.Conn, timeout time.Duration) (time.Duration
 		ends = f.ServerRST.At
 	case (a.Class == ClassRefused || a.Class == ClassNoRoute || a.Class == ClassNetUnreach) && f.ICMP.Seen():
 		ends = f.ICMP.At
+	case a.Class == ClassGRPCConn && f.ServerRST.Seen() && !f.SYNACK.Seen():
+		// A gRPC prober dials again after a refusal, until its time is up.
+		ends = f.SYN.At.Add(timeout)
+		loose = 3 * tolerance
 	case a.Class.Timeout() && f.SYN.Seen():
 		if answered(f, timeout) {
 			return 0, false

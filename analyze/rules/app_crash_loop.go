@@ -26,10 +26,10 @@ var _ = register(Rule{
 		{"oom-kill", "the reason is OOMKilled"},
 		{"host-network-target", "the container ends because its port is taken on the node"},
 	},
-	Limits:     []Limit{{"kubelet log and objects", 0.95}, {"events alone", 0.80}},
+	Limits:     []Limit{{"kubelet log and objects", 0.95}, {"events alone", 0.80}, {"exit code 137 or a taken port, without the pod object", 0.70}},
 	Sentence:   "A container of %s keeps exiting by itself; the failed probes follow from that.",
 	Recommend:  []string{"read-previous-logs"},
-	Collect:    []string{MissAppLog, MissPodObjects, MissEvents},
+	Collect:    []string{MissAppLog, MissPodObjects, MissEvents, MissKernelLog},
 	Precedents: []string{"https://github.com/kubernetes/kubernetes/issues/62594"},
 	Thresholds: []Threshold{{"window", 600, "s", "how long before the first failure an exit may lie to explain it"}},
 	Explains:   []string{"app-not-listening", "app-slow-start", "app-connection-closed"},
@@ -60,6 +60,14 @@ func evalAppCrashLoop(c *Case) (v Verdict) {
 	v.Satisfied = v.Need(GroupStatus, WeightTwoPoints, Fact{Claim: claim, At: ends[0].To, Refs: runRefs(ends), N: len(ends)})
 	v.Sup(GroupKubelet, WeightState, back)
 	v.Sup(GroupAppLog, WeightStateLoose, c.appLog("The container log tells why", "fatal", "panic", "bind-in-use"))
+	if code == 137 && !c.has(MissPodObjects) && !c.has(MissKernelLog) {
+		v.Limit(0.70, "exit code 137, and no input tells whether the kernel killed it for want of memory")
+		v.Ask(MissPodObjects, MissKernelLog)
+	}
+	if !c.has(MissPodObjects) && c.appLog("", "bind-in-use").OK() {
+		v.Limit(0.70, "the port was taken, and no input tells whether the pod shares the network of its node")
+		v.Ask(MissPodObjects)
+	}
 	if kills := c.probeKills(); len(kills) >= len(ends) {
 		v.Con(GroupKubelet, WeightDirect, Fact{Claim: "The kubelet ended as many runs because a probe failed.", At: kills[0].KilledAt, Refs: runRefs(kills), N: len(kills)})
 	}

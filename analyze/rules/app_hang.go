@@ -73,7 +73,7 @@ func evalAppHang(c *Case) (v Verdict) {
 			v.Satisfied = v.Need(GroupAppLog, WeightStateLoose, c.quietLog())
 			v.Limit(0.45, "the text alone does not tell a silent application from a lost SYN")
 		}
-		v.Ask(MissNodeCapture, MissAppLog)
+		v.Ask(MissNodeCapture, MissAppLog, MissCPU)
 	}
 	if !v.Satisfied {
 		return v

@@ -24,11 +24,13 @@ var _ = register(Rule{
 		{"mesh-sidecar-not-ready", "the proxy answered, not the application"},
 		{"probe-target-misconfigured", "404 from the first attempt of every run: the path is wrong"},
 		{"app-redirect", "the text tells of redirects"},
+		{"mesh-probe-rewrite-broken", "the mesh's agent answered, while the application serves its own port"},
+		{"app-protocol-mismatch", "a TLS port answers a plain request with status 400"},
 	},
-	Limits:     []Limit{{"kubelet log alone", 0.90}, {"with the response in a capture", 0.95}},
+	Limits:     []Limit{{"kubelet log alone", 0.70}, {"kubelet log and objects", 0.90}, {"with the response in a capture", 0.95}},
 	Sentence:   "%s answered its probe with an HTTP error status.",
 	Recommend:  []string{"fix-status-by-class", "no-dependencies"},
-	Collect:    []string{MissAppLog, MissNodeCapture, MissKubeletLog},
+	Collect:    []string{MissPodObjects, MissAppLog, MissNodeCapture, MissKubeletLog},
 	Precedents: []string{"https://github.com/SREGym/SREGym/issues/50"},
 	Explains:   []string{"app-slow-start"},
 	Eval:       evalAppHTTPError,
@@ -60,6 +62,10 @@ func evalAppHTTPError(c *Case) (v Verdict) {
 		}
 	}
 	v.Limit(0.90, "the status names the kind of failure, not its reason")
+	if !c.has(MissPodObjects) && len(seen) == 0 {
+		v.Limit(0.70, "no input tells whether a proxy answers for the application")
+		v.Ask(MissPodObjects)
+	}
 	v.Ask(MissAppLog)
 	return v
 }

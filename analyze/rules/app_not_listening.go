@@ -23,9 +23,11 @@ var _ = register(Rule{
 		{"app-slow-start", "the refusals end by themselves, some time after the start"},
 		{"probe-target-misconfigured", "the spec names a port that no container declares"},
 		{"policy-reject", "the socket list has the listener, and a rule rejects"},
+		{"dual-stack-primary-flip", "the pod's address of the other family is served"},
+		{"pod-terminating", "the pod was being deleted"},
 		{"mesh-redirect-dead-port", "the socket list has the listener, and a nat rule redirects"},
 	},
-	Limits:     []Limit{{"kubelet log and objects", 0.65}, {"with the container log", 0.85}, {"node capture", 0.65}, {"node capture without a SYN to the pod", 0.50}, {"pod capture", 0.90}},
+	Limits:     []Limit{{"one error text, without objects or without the kubelet's log", 0.50}, {"kubelet log and objects", 0.65}, {"with the container log", 0.85}, {"node capture", 0.65}, {"node capture without a SYN to the pod", 0.50}, {"pod capture", 0.90}},
 	Sentence:   "Nothing listens on the probed port of %s.",
 	Recommend:  []string{"listen-everywhere", "fix-probe-target", "read-previous-logs"},
 	Collect:    []string{MissPodCapture, MissListeners, MissAppLog, MissPodRules, MissKubeletLog},
@@ -34,14 +36,24 @@ var _ = register(Rule{
 })
 
 func evalAppNotListening(c *Case) (v Verdict) {
+	refused := c.Refused()
 	text := c.OfClass(probe.ClassRefused)
+	for _, a := range refused {
+		if a.Class == probe.ClassGRPCConn { // the words are those of a time-out, the packets tell
+			text = append(text, a)
+		}
+	}
 	if len(text) == 0 || c.Share(text) < 0.5 {
 		return v
 	}
-	refused := c.Refused()
 	inside := c.InsidePod(refused)
 	v.Satisfied = v.Need(GroupKubelet, WeightState, factOf(fmt.Sprintf("%d attempts were refused.", len(text)), text))
 	v.Limit(0.65, "the kubelet's text and the node's packets do not tell who refused")
+	if len(refused) == 0 && !c.has(MissPodObjects) {
+		v.Limit(0.50, "one error text, and no input tells what the pod declares")
+	} else if len(refused) == 0 && !c.has(MissKubeletLog) {
+		v.Limit(0.50, "one error text, and no log tells what became of the containers")
+	}
 	if len(refused) > 0 {
 		v.Sup(GroupNodePcap, WeightStateLoose, flowFact("A RST answered the SYN at once.", refused))
 	}

@@ -320,6 +320,9 @@ func (c *Case) HealedByEgress() Fact {
 	unhealed := 0
 	for _, m := range c.Members {
 		w := m.Worker
+		if c.unplacedRestarts(w) {
+			continue // nothing tells that no container event lies between
+		}
 		for i, a := range w.Attempts[:max(len(w.Attempts)-1, 0)] {
 			b := w.Attempts[i+1]
 			if !a.Failed() || a.Conn == nil || !b.Failed() && b.Outcome != event.OutcomeSucceeded || !slices.Contains(m.Failed, a) {
@@ -340,6 +343,18 @@ func (c *Case) HealedByEgress() Fact {
 	f.Refs = cite(f.Refs...)
 	f.Claim = fmt.Sprintf("The failures stopped right after a frame from the pod's own address, with no container event between (seen %d times).", f.N)
 	return f
+}
+
+// unplacedRestarts reports whether a worker's container was restarted around the
+// incident while no log of the node says when.
+func (c *Case) unplacedRestarts(w *probe.Worker) bool {
+	if c.has(MissKubeletLog) || c.has(MissRuntimeLog) {
+		return false
+	}
+	restarted := slices.ContainsFunc(w.Pod.Statuses, func(s event.ContainerStatus) bool {
+		return s.RestartCount > 0 && (w.Container == "" || s.Name == w.Container)
+	})
+	return restarted || c.podEvents("BackOff", c.First.Add(-10*time.Minute), c.Last.Add(10*time.Minute)).OK()
 }
 
 // egressOf adds the last frame the failing target sent of its own accord between

@@ -21,7 +21,7 @@ var _ = register(Rule{
 	Supports:    []string{"Event FailedCreatePodSandBox.", "No probe of the pod ran in that time."},
 	Contradicts: []string{"The sandbox failed for another reason (image, cgroup)."},
 	LookAlikes:  []LookAlike{{"ip-pool-exhausted", "the error says that no address is left"}, {"policy-drop", "a missing probe is not a dropped packet"}},
-	Limits:      []Limit{{"kubelet log or events", 0.95}},
+	Limits:      []Limit{{"kubelet log or events", 0.95}, {"\"failed to assign an IP address\"", 0.70}},
 	Sentence:    "The network of %s could not be set up, so its probes never ran.",
 	Recommend:   []string{"cni-plugin-named", "know-ip-source"},
 	Collect:     []string{MissRuntimeLog, MissEvents, MissIPAM, MissKubeletLog},
@@ -46,6 +46,10 @@ func evalCNIAddFailed(c *Case) (v Verdict) {
 		v.Con(GroupTiming, WeightDirect, factOf("Probes ran in the window, so a sandbox existed.", c.Failed()))
 	}
 	v.Limit(0.95, "the error is logged literally")
+	if strings.Contains(f.Claim, "failed to assign an IP address") {
+		v.Limit(0.70, "the plugin prints the same when no address is left")
+		v.Ask(MissIPAM)
+	}
 	v.Ask(MissRuntimeLog)
 	return v
 }

@@ -52,7 +52,7 @@ func evalConntrackExhausted(c *Case) (v Verdict) {
 	case level.OK():
 		v.Satisfied = v.Need(GroupHost, WeightState, level)
 		v.Limit(0.60, "a count taken once, not at the time of the failures")
-	case together.N >= nodePods && len(unsent) >= 2:
+	case together.N >= nodePods && (len(unsent) >= 2 || !c.HasNodeCapture()):
 		v.Need(GroupTiming, WeightStateLoose, together)
 		v.Limit(0.30, "no kernel log")
 	default:

@@ -44,6 +44,8 @@ func (c *Case) has(id string) bool {
 		return c.Recovered != 0 && len(c.Captures.NodeSide(c.Node, c.Last, c.Recovered)) > 0
 	case MissKubeletLog:
 		return c.hasKubeletLog()
+	case MissKernelLog:
+		return c.Inputs.kernelLogOf(c.Node)
 	case MissKubeletV4:
 		return c.hasVerbosity(4)
 	case MissProbeVerbose:

@@ -9,7 +9,8 @@ import (
 // Inputs answers what rules ask about the streams of a run. It is made once and
 // serves all of its cases, however many streams there are.
 type Inputs struct {
-	verbosity map[string]int // of kubelet logs, by node; "" for those that name none
+	verbosity map[string]int  // of kubelet logs, by node; "" for those that name none
+	kernel    map[string]bool // whether there is a kernel log, by node; "" likewise
 	logs      map[logOf]bool
 }
 
@@ -19,9 +20,12 @@ type logOf struct{ pod, container string }
 // NewInputs looks through the streams of a run. They must have been read: it asks
 // for what was found in them.
 func NewInputs(streams []*event.StreamInfo) *Inputs {
-	in := &Inputs{verbosity: make(map[string]int), logs: make(map[logOf]bool)}
+	in := &Inputs{verbosity: make(map[string]int), kernel: make(map[string]bool), logs: make(map[logOf]bool)}
 	for _, s := range streams {
 		in.verbosity[s.Node] = max(in.verbosity[s.Node], s.Verbosity)
+		if name := s.Path[strings.LastIndexByte(s.Path, '/')+1:]; s.Records > 0 && (strings.Contains(name, "dmesg") || strings.Contains(name, "kernel") || strings.HasPrefix(name, "kern.")) {
+			in.kernel[s.Node] = true
+		}
 		if s.Records > 0 && strings.Contains(s.Path, "pods") {
 			in.containerLog(s.Path)
 		}
@@ -53,6 +57,11 @@ func (in *Inputs) containerLog(path string) {
 // containerLogOf reports whether a log of the container was read, also one in
 // which nothing was worth a note.
 func (in *Inputs) containerLogOf(pod, container string) bool { return in.logs[logOf{pod, container}] }
+
+// kernelLogOf reports whether a kernel log of the node was read, or one that names
+// no node; it goes by the name of the file, for most lines of such a log are of no
+// interest here.
+func (in *Inputs) kernelLogOf(node string) bool { return in.kernel[node] || in.kernel[""] }
 
 // verboseAt is the highest verbosity that a kubelet log of the node, or of an
 // unnamed one, shows.

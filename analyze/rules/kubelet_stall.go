@@ -20,7 +20,7 @@ var _ = register(Rule{
 	Needs:       []string{"\"PLEG is not healthy\", \"Housekeeping took longer than expected\", a silence of the kubelet's journal well above its usual pauses, or attempts of many probes that are all late at once."},
 	Supports:    []string{"No probe to any pod in the silence, in log or capture, and all resume together.", "The node turned not ready.", "Runtime calls were slow."},
 	Contradicts: []string{"Only one pod is late.", "The probes of other pods went on in the capture."},
-	LookAlikes:  []LookAlike{{"kubelet-restart", "the kubelet starts anew, with another process id"}, {"runtime-down", "the runtime itself is away"}, {"conntrack-exhausted", "probes are attempted and time out"}},
+	LookAlikes:  []LookAlike{{"kubelet-restart", "the kubelet starts anew, with another process id"}, {"runtime-down", "the runtime itself is away"}, {"conntrack-exhausted", "probes are attempted and time out"}, {"status-patch-lag", "the kubelet works on, and only its writes come late"}},
 	Limits:      []Limit{{"PLEG message in the kubelet log", 0.90}, {"silence of the log alone", 0.70}, {"silence of log and capture", 0.85}, {"capture alone", 0.75}},
 	Sentence:    "The kubelet of %s stood still; nothing was probed or restarted in that time.",
 	Recommend:   []string{"runtime-latency", "drain-first"},

@@ -48,8 +48,8 @@ func evalMTUBlackhole(c *Case) (v Verdict) {
 		return v
 	}
 	if len(repeated) == 0 && len(needed) == 0 {
-		if stalled := c.OfClass(probe.ClassBody); len(stalled) > 0 && !c.HasNodeCapture() && !c.HasPodCapture() {
-			v.Need(GroupKubelet, WeightClass, factOf("Headers came and the body did not: full-size packets may be lost.", stalled))
+		if !c.HasNodeCapture() && !c.HasPodCapture() {
+			v.Need(GroupKubelet, WeightClass, factOf("Headers or body did not come: full-size packets may be lost.", body))
 			v.Limit(0.25, "the text alone")
 			v.Ask(MissPodCapture, MissNodeCapture, MissRoutes)
 		}

@@ -122,6 +122,9 @@ func evalPolicyDrop(c *Case) (v Verdict) {
 		v.Satisfied = true
 		v.Limit(0.60, "node packets alone do not say who dropped them")
 	}
+	if len(silent) == 0 && !drop.OK() && !policy.OK() && c.othersFailing().N >= nodePods && !c.has(MissKernelLog) {
+		v.Limit(0.39, "several pods at once and no SYN on the wire: without the kernel log the connection tracking table may as well have been full")
+	}
 	if other := c.OtherPortAnswers(); other.OK() {
 		v.Sup(GroupTiming, 0.2, other)
 	}

@@ -2,6 +2,7 @@ package rules
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/probe-forensics/probe-forensics/analyze/probe"
 	"github.com/probe-forensics/probe-forensics/parsers/event"
@@ -68,12 +69,14 @@ func evalPolicyReject(c *Case) (v Verdict) {
 		return v
 	}
 	v.Need(GroupNodePcap, WeightClass, flowFact("Refused by RST although the container ran on.", refused))
-	neighbours, rule := c.rejectedNeighbours(), c.rejectRule()
-	v.Satisfied = neighbours.OK() || rule.OK()
+	neighbours, words := c.rejectedNeighbours()
+	rule := c.rejectRule()
+	v.Satisfied = neighbours.OK() || rule.OK() || words.OK()
 	v.Need(GroupHost, WeightTwoPoints, rule)
 	v.Sup(GroupKubelet, WeightStateLoose, before)
 	v.Sup(GroupTiming, 0.2, after)
 	v.Sup(GroupTwoPoints, WeightState, neighbours)
+	v.Sup(GroupRuntime, WeightState, words)
 	if len(c.NotInPod(refused)) >= 2 && !c.HealedByEgress().OK() {
 		v.Sup(GroupPodPcap, WeightStateLoose, flowFact("The pod did not see the connections.", c.NotInPod(refused)))
 	}
@@ -85,6 +88,8 @@ func evalPolicyReject(c *Case) (v Verdict) {
 		v.Limit(0.90, "a rule of the pod rejects the port")
 	case neighbours.OK():
 		v.Limit(0.69, "a RST made by a rule looks like a closed port; the neighbour's rejects share the moment")
+	case words.OK():
+		v.Limit(0.55, "a RST made by a rule looks like a closed port; a neighbour's error text shares the moment")
 	default:
 		v.Limit(0.50, "a RST made by a rule looks like a closed port")
 	}
@@ -111,9 +116,8 @@ func (c *Case) rejectRule() Fact {
 
 // rejectedNeighbours cites ICMP rejects of other pods on the node that began at
 // the same time: one change of rules may stand behind both.
-func (c *Case) rejectedNeighbours() Fact {
+func (c *Case) rejectedNeighbours() (f, text Fact) {
 	near := c.seconds("policy-reject", "same-start")
-	f := Fact{}
 	for _, i := range c.Incidents {
 		if i == c.Incident || i.Node != c.Node || i.First.Sub(c.First) > near || c.First.Sub(i.First) > near {
 			continue
@@ -122,6 +126,15 @@ func (c *Case) rejectedNeighbours() Fact {
 		for _, a := range o.Rejected() {
 			f.add("Another pod of the node is rejected with ICMP since the same moment.", a.End, a.Conn.Seen().Ref)
 		}
+		if f.OK() {
+			continue
+		}
+		// ARP fails after three seconds; only an ICMP error lets a short probe say so.
+		for _, a := range o.OfClass(probe.ClassNoRoute) {
+			if t := a.Worker.Timeout; t > 0 && t < 3*time.Second && len(a.Refs) > 0 {
+				text.add("A probe of another pod of the node meets \"no route to host\" since the same moment, sooner than ARP can fail.", a.End, a.Refs[0])
+			}
+		}
 	}
-	return f
+	return f, text
 }

@@ -65,6 +65,9 @@ func evalThresholdTooLow(c *Case) (v Verdict) {
 	// Where the fault itself is known, the threshold only made it visible.
 	v.OnlyContributes = shown
 	v.Limit(0.80, "kubelet log and objects")
+	if slices.ContainsFunc(hits, wentThroughNetwork) && !c.HasNodeCapture() {
+		v.Limit(0.70, "no capture tells whether packets were lost")
+	}
 	v.Ask(MissNodeCapture)
 	return v
 }

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -34,6 +35,11 @@ type wish struct {
 	opts     map[string]string
 }
 
+// phrase is the line without its options.
+func (w wish) phrase() string {
+	return strings.Join(slices.DeleteFunc(strings.Fields(w.text), func(s string) bool { return strings.Contains(s, "=") }), " ")
+}
+
 // load reads a case, and the case whose inputs it takes.
 func load(t *testing.T, name string) testcase {
 	t.Helper()
@@ -42,12 +48,18 @@ func load(t *testing.T, name string) testcase {
 	ar := txtar.Parse(data)
 	c := testcase{inputs: map[string][]byte{}}
 	var without []string
+	var edits []edit
 	for line := range strings.Lines(string(ar.Comment)) {
 		if from, ok := strings.CutPrefix(line, "inputs: "); ok {
 			c.inputs = load(t, strings.TrimSpace(from)).inputs
 		}
 		if files, ok := strings.CutPrefix(line, "without: "); ok {
 			without = append(without, strings.Fields(files)...)
+		}
+		for _, verb := range []string{"unsaid", "reworded"} {
+			if text, ok := strings.CutPrefix(line, verb+": "); ok {
+				edits = append(edits, editOf(t, verb, strings.TrimSpace(text)))
+			}
 		}
 	}
 	replaced := map[string][]byte{}
@@ -65,7 +77,21 @@ func load(t *testing.T, name string) testcase {
 		}
 	}
 	require.NotEmpty(t, c.want, "%s: the case has no file \"want\"", name)
+	if len(c.wants) > 0 && len(edits) == 0 && len(without) == 0 {
+		require.NotEmpty(t, replaced, "%s: nothing is taken away", name)
+	}
+	for _, e := range edits {
+		if e.both {
+			c.inputs = maps.Clone(c.inputs)
+			c.inputs[e.file] = e.apply(t, c.inputs[e.file])
+		}
+	}
 	rest := maps.Clone(c.inputs)
+	for _, e := range edits {
+		if !e.both {
+			rest[e.file] = e.apply(t, rest[e.file])
+		}
+	}
 	for _, w := range without {
 		require.Contains(t, rest, w, "%s: no such input to leave out", name)
 		delete(rest, w)
@@ -80,6 +106,43 @@ func load(t *testing.T, name string) testcase {
 		c.inputs = rest
 	}
 	return c
+}
+
+// edit takes lines out of an input, or changes words in it.
+type edit struct {
+	file, old, new string
+	lines          bool // leave out the lines that hold old
+	both           bool // change the whole case, not only what is left of it
+}
+
+// editOf reads "FILE TEXT" and "FILE OLD => NEW"; "* FILE ..." changes the whole
+// case.
+func editOf(t *testing.T, verb, text string) edit {
+	t.Helper()
+	text, both := strings.CutPrefix(text, "* ")
+	file, words, ok := strings.Cut(text, " ")
+	require.True(t, ok, text)
+	e := edit{file: file, old: words, lines: verb == "unsaid", both: both}
+	if !e.lines {
+		e.old, e.new, ok = strings.Cut(words, " => ")
+		require.True(t, ok, text)
+	}
+	return e
+}
+
+func (e edit) apply(t *testing.T, data []byte) []byte {
+	t.Helper()
+	require.True(t, bytes.Contains(data, []byte(e.old)), "%s does not say %q", e.file, e.old)
+	if !e.lines {
+		return bytes.ReplaceAll(data, []byte(e.old), []byte(e.new))
+	}
+	var out []byte
+	for line := range bytes.Lines(data) {
+		if !bytes.Contains(line, []byte(e.old)) {
+			out = append(out, line...)
+		}
+	}
+	return out
 }
 
 // wishes reads the lines of a "want".

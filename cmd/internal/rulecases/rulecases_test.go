@@ -7,10 +7,15 @@
 //	fixtures/cases/*.txtar              whole cases, after public reports
 //	fixtures/pairs/<a>--<b>.txtar       two look-alikes, with and without what tells them apart
 //
-// The comment of a case may hold two lines of its own:
+// The comment of a case may hold lines of its own:
 //
 //	inputs: rules/<id>/<file>.txtar     take that case's inputs; own files are added or replace them
 //	without: <file> ...                 leave these inputs out
+//	unsaid: <file> TEXT                 leave out the lines that hold TEXT
+//	reworded: <file> OLD => NEW         say NEW for OLD
+//
+// In a case of a pair these lines make what is left of it, held against
+// "want-without"; "unsaid: *" and "reworded: *" change the whole case.
 //
 // Lines of "want":
 //
@@ -21,6 +26,8 @@
 //	present TEXT         not asked for there, for it is at hand
 //	told TEXT            a claim of its evidence says TEXT
 //	silent TEXT          no claim of its evidence says TEXT
+//	ambiguous A B        neither is claimed above 0.7, both are named, and what would settle it is asked for
+//	unclaimed A B        neither is claimed above 0.7, and where there is a verdict, it asks for something
 //	none                 no incident at all
 package rulecases
 

@@ -54,11 +54,16 @@ func check(t *testing.T, want []wish, r *model.Result) {
 			require.NotNil(t, inc)
 			assert.True(t, slices.ContainsFunc(inc.Alternatives, func(a model.Alternative) bool { return a.ID == w.id && a.WhyNot != "" }), "%s is no alternative\n%s", w.id, all)
 		case "missing":
-			require.NotNil(t, inc)
-			assert.True(t, slices.ContainsFunc(inc.Missing, func(m model.Missing) bool { return strings.Contains(m.What, w.text) }), "%q is not asked for: %v", w.text, inc.Missing)
+			if inc == nil || w.opts["pod"]+w.opts["node"] != "" {
+				inc = asking(r, w)
+			}
+			require.NotNil(t, inc, "no incident of the subject\n%s", all)
+			assert.True(t, slices.ContainsFunc(inc.Missing, func(m model.Missing) bool { return strings.Contains(m.What, w.phrase()) }), "%q is not asked for: %v", w.phrase(), inc.Missing)
 		case "present":
 			require.NotNil(t, inc)
 			assert.False(t, slices.ContainsFunc(inc.Missing, func(m model.Missing) bool { return strings.Contains(m.What, w.text) }), "%q is at hand, and still asked for", w.text)
+		case "ambiguous", "unclaimed":
+			checkUnsettled(t, w, r, all)
 		case "told", "silent":
 			require.NotNil(t, inc)
 			told := slices.ContainsFunc(inc.Evidence, func(e model.Evidence) bool { return strings.Contains(e.Claim, w.text) })
@@ -67,6 +72,55 @@ func check(t *testing.T, want []wish, r *model.Result) {
 			t.Errorf("want: unknown word %q", w.verb)
 		}
 	}
+}
+
+// asking returns the incident of a subject that asks for most.
+func asking(r *model.Result, w wish) *model.Incident {
+	var most *model.Incident
+	for n := range r.Incidents {
+		if i := &r.Incidents[n]; matches(i, w) && (most == nil || len(i.Missing) > len(most.Missing)) {
+			most = i
+		}
+	}
+	return most
+}
+
+// settledFrom is the confidence above which a verdict passes for settled.
+const settledFrom = 0.7
+
+// checkUnsettled demands that a result does not choose between two causes.
+func checkUnsettled(t *testing.T, w wish, r *model.Result, all string) {
+	t.Helper()
+	pair := strings.Fields(w.text)[:2]
+	told := false
+	for n := range r.Incidents {
+		i := &r.Incidents[n]
+		if !matches(i, w) {
+			continue
+		}
+		if slices.Contains(pair, i.Cause.ID) {
+			assert.LessOrEqual(t, i.Cause.Confidence, settledFrom, "a claim that the inputs do not allow\n%s", all)
+		}
+		if i.Cause.Word != model.Confirmed {
+			assert.NotEmpty(t, i.Missing, "nothing is asked for\n%s", all)
+		}
+		for _, m := range i.Missing {
+			assert.NotEmpty(t, m.HowToCollect)
+		}
+		told = told || names(i, pair[0]) && names(i, pair[1])
+	}
+	if w.verb == "ambiguous" {
+		assert.True(t, told, "no incident names both\n%s", all)
+	}
+}
+
+// names reports whether an incident speaks of a cause: as its own, among others,
+// or as what it would be.
+func names(i *model.Incident, id string) bool {
+	return i.Cause.ID == id ||
+		slices.ContainsFunc(i.Contributing, func(c model.Contributing) bool { return c.ID == id }) ||
+		slices.ContainsFunc(i.Alternatives, func(a model.Alternative) bool { return a.ID == id }) ||
+		slices.ContainsFunc(i.WouldChange, func(s string) bool { return strings.Contains(s, "It would be "+id+" ") })
 }
 
 func matches(i *model.Incident, w wish) bool {
