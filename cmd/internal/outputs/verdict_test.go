@@ -87,6 +87,6 @@ func TestWhatWouldChange(t *testing.T) {
 		for _, i := range r.Incidents {
 			assert.NotEmpty(t, i.WouldChange, i.Cause.ID)
 		}
-		assert.Equal(t, len(r.Incidents), strings.Count(page, "What would change this verdict:\n"), "a line in every incident")
+		assert.Equal(t, len(r.Incidents), strings.Count(page, "### What would change this verdict\n"), "a section in every incident")
 	})
 }
