@@ -67,18 +67,23 @@ type htmlCase struct {
 
 type htmlFact struct{ Name, Value string }
 
-// htmlTable is a table; Code marks columns in fixed width. Left is how many rows
+// htmlTable is a table. Classes are those of its columns. Left is how many rows
 // were left out.
 type htmlTable struct {
 	Caption string
 	Head    []string
-	Code    []bool
+	Classes []string
 	Rows    [][]string
 	Left    int
 }
 
-// IsCode reports whether a column is set in fixed width.
-func (t htmlTable) IsCode(i int) bool { return i < len(t.Code) && t.Code[i] }
+// Class is the class of a column.
+func (t htmlTable) Class(i int) string {
+	if i < len(t.Classes) {
+		return t.Classes[i]
+	}
+	return ""
+}
 
 func (t *htmlTable) add(cells ...string) {
 	if len(t.Rows) == htmlRows {
@@ -88,12 +93,13 @@ func (t *htmlTable) add(cells ...string) {
 	t.Rows = append(t.Rows, cells)
 }
 
-// columns names the columns of a table; a leading "`" marks fixed width.
+// columns names the columns of a table; a leading "`" marks what is set in fixed
+// width, a leading "@" times, which stay on one line.
 func columns(caption string, names ...string) htmlTable {
 	t := htmlTable{Caption: caption}
 	for _, n := range names {
-		name, code := strings.CutPrefix(n, "`")
-		t.Head, t.Code = append(t.Head, name), append(t.Code, code)
+		class := map[byte]string{'`': "code", '@': "time"}[n[0]]
+		t.Head, t.Classes = append(t.Head, strings.TrimLeft(n, "`@")), append(t.Classes, class)
 	}
 	return t
 }
@@ -103,6 +109,7 @@ type htmlIncident struct {
 	Only         bool
 	Title        string
 	Sentence     string
+	Subject      string
 	Class        string
 	Confidence   string
 	RunnerUp     string
@@ -203,7 +210,7 @@ func badgeClass(cause model.Cause) string {
 
 func htmlOf(c *view.Case, in *view.Incident) htmlIncident {
 	h := htmlIncident{
-		Incident: in, Title: in.Title(), Sentence: in.Sentence(), Class: badgeClass(in.Cause), Confidence: view.Confidence(in.Cause.Confidence),
+		Incident: in, Title: in.Title(), Sentence: in.Sentence(), Subject: view.SubjectNames(in, 1), Class: badgeClass(in.Cause), Confidence: view.Confidence(in.Cause.Confidence),
 		Window: view.Window(in), Affected: view.Affected(in), Commands: c.Commands(in), Lanes: lanesOf(c, in),
 	}
 	if r := in.RunnerUp(); r != nil {
@@ -232,12 +239,12 @@ func htmlOf(c *view.Case, in *view.Incident) htmlIncident {
 		}
 		h.Effects = append(h.Effects, htmlCited{text, refNames(c, e.Ref, nil)})
 	}
-	h.Subjects = columns("Probes that failed", "`Pod", "Container", "Probe", "Target", "Failed", "Succeeded meanwhile", "First failed (UTC)", "Last failed")
+	h.Subjects = columns("Probes that failed", "`Pod", "Container", "Probe", "Target", "Failed", "Succeeded meanwhile", "@First failed (UTC)", "@Last failed")
 	for _, s := range in.Subjects {
 		h.Subjects.add(view.PodName(s), s.Container, s.Probe, view.Target(s.Target), view.Number(int64(s.FailedAttempts)), in.SubjectCounts(s).Good(),
 			view.Instant(s.First.Nanos), view.Later(s.First.Nanos, s.Last.Nanos))
 	}
-	h.Timeline = columns("Facts by time", "From (UTC)", "Until", "`Pod", "What", "`Record")
+	h.Timeline = columns("Facts by time", "@From (UTC)", "@Until", "`Pod", "What", "`Record")
 	for _, f := range c.Timeline(in) {
 		until := ""
 		switch {
@@ -303,7 +310,7 @@ func htmlReasons(c *view.Case, in *view.Incident, h *htmlIncident) {
 	for _, r := range in.Recommend {
 		h.Steps = append(h.Steps, r.Text)
 	}
-	h.Attempts = columns("Attempts of this incident and around it", "Start (UTC)", "`Pod", "Probe", "Result", "Error class", "Connect", "First byte", "Log and packets", "`Record")
+	h.Attempts = columns("Attempts of this incident and around it", "@Start (UTC)", "`Pod", "Probe", "Result", "Error class", "Connect", "First byte", "Log and packets", "`Record")
 	for _, a := range in.Attempts {
 		h.Attempts.add(view.Instant(a.Start), a.Pod, a.Probe, a.Outcome, a.ErrorClass, phaseText(a.ConnectMs), phaseText(a.FirstByteMs), a.JoinReason, view.AttemptRef(c, a))
 	}

@@ -39,7 +39,7 @@ func htmlCaseTables(c *view.Case, p *htmlCase) {
 		p.Clocks.add(k.Node, c.SourceName(k.Source), offset, uncertainty, k.Method, view.Number(int64(k.Anchors)), applied, view.ClockNote(k))
 	}
 	p.Inputs = columns("Inputs", "`Input", "Size", "`sha256", "Streams")
-	p.Streams = columns("Streams that held something", "`Path", "Format", "`Node", "Records", "Kept", "First (UTC)", "Last (UTC)")
+	p.Streams = columns("Streams that held something", "`Path", "Format", "`Node", "Records", "Kept", "@First (UTC)", "@Last (UTC)")
 	p.Problems = columns("Problems in the inputs", "`Place", "Code", "Count", "What")
 	for _, in := range res.Inputs {
 		p.Inputs.add(in.Path, view.Bytes(in.Bytes), in.SHA256, view.Number(int64(len(in.Streams))))

@@ -3,21 +3,24 @@ package report
 import (
 	"fmt"
 	"strconv"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/probe-forensics/probe-forensics/report/escape"
 	"github.com/probe-forensics/probe-forensics/report/view"
 )
 
-// Geometry of the ladder.
+// Geometry of the ladder. It is as narrow as a phone, where it is read without
+// scrolling.
 const (
-	ladderWidth  = 640.0
-	ladderClient = 120.0
-	ladderServer = 600.0
-	ladderTop    = 46.0
+	ladderWidth  = 440.0
+	ladderClient = 84.0
+	ladderServer = 424.0
+	ladderTop    = 62.0
 	ladderStep   = 34.0
 	ladderSteps  = 40
-	ladderChars  = 62 // that fit on an arrow
+	ladderChars  = 47 // that fit on an arrow
+	ladderName   = 26 // that fit above one side
 )
 
 // htmlLadder draws the packets of an attempt: time runs down, each arrow is a
@@ -28,6 +31,7 @@ type htmlLadder struct {
 	Refs           []string
 	Said           string
 	Client, Server string
+	Heads          []htmlHead
 	Width, Height  float64
 	ClientX        float64
 	ServerX        float64
@@ -38,8 +42,36 @@ type htmlLadder struct {
 	Silent         bool
 }
 
+// htmlHead is a line above a side of the ladder: its name, or its address.
+type htmlHead struct {
+	X, Y      float64
+	Text      string
+	Name, End bool
+}
+
+// heads sets the name of a side above its address, so that long names of pods
+// don't meet in the middle.
+func heads(side string, x float64, end bool) []htmlHead {
+	name, address := side, ""
+	if i := strings.LastIndexByte(side, ' '); i > 0 {
+		name, address = side[:i], side[i+1:]
+	}
+	return []htmlHead{{x, 14, middle(name, ladderName), true, end}, {x, 30, middle(address, ladderName+4), false, end}}
+}
+
+// middle cuts a text in its middle: names of pods differ at both ends.
+func middle(s string, n int) string {
+	r := []rune(string(escape.Visible(s)))
+	if len(r) <= n {
+		return string(r)
+	}
+	head := (n - 3) / 2
+	return string(r[:head]) + "..." + string(r[len(r)-(n-3-head):])
+}
+
 type htmlArrow struct {
 	Y, LabelY float64
+	LabelX    float64
 	X1, X2    float64
 	Head      string // path data
 	Class     string
@@ -77,6 +109,7 @@ func ladderOf(c *view.Case, title string, e *view.Exchange) htmlLadder {
 		l.Steps = append(l.Steps, arrowOf(s, y))
 		y += ladderStep
 	}
+	l.Heads = append(heads(e.Client, 4, false), heads(e.Server, ladderWidth-4, true)...)
 	l.Bottom = y - 10
 	l.Height = y + 6
 	return l
@@ -90,15 +123,16 @@ func joinNote(a, b string) string {
 }
 
 func arrowOf(s view.Step, y float64) htmlArrow {
-	a := htmlArrow{Y: y, LabelY: y - 5, Time: view.Duration(s.After), Class: "packet"}
-	label := s.Text
+	a := htmlArrow{Y: y, LabelX: ladderClient + 10, LabelY: y - 5, Time: view.Duration(s.After), Class: "packet"}
+	frame := ""
 	if s.Packet > 0 {
-		label = fmt.Sprintf("%s  #%d", label, s.Packet)
+		frame = fmt.Sprintf("  #%d", s.Packet)
 	}
-	a.Label = string(escape.Cut(label, ladderChars))
-	if utf8.RuneCountInString(a.Label) > ladderChars {
-		a.Label = a.Label[:ladderChars]
+	text := string(escape.Visible(s.Text))
+	if room := ladderChars - len(frame); utf8.RuneCountInString(text) > room {
+		text = string(escape.Cut(s.Text, room))
 	}
+	a.Label = text + frame
 	const tip = 8.0
 	left, right := ladderClient, ladderServer
 	switch s.From {

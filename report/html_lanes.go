@@ -21,8 +21,9 @@ const (
 	barHeight  = 15.0
 	laneGap    = 14.0
 	maxMarks   = 300 // per row; more are drawn as one mark per slice of time
-	charWidth  = 6.3
+	charWidth  = 6.9
 	axisHeight = 26.0
+	laneName   = 110 // characters of a pod's name
 )
 
 // htmlLanes draws the pods of an incident along time.
@@ -122,7 +123,7 @@ func lanesOf(c *view.Case, in *view.Incident) *htmlLanes {
 }
 
 func laneOf(p *model.Pod, in *view.Incident, scale laneScale, y float64) htmlLane {
-	lane := htmlLane{Name: p.Namespace + "/" + p.Pod, Y: round(y + 14)}
+	lane := htmlLane{Name: middle(p.Namespace+"/"+p.Pod, laneName), Y: round(y + 14)}
 	y += rowHeight
 	add := func(label string, bars []htmlRect, marks []htmlMark) {
 		if len(bars)+len(marks) == 0 {
@@ -149,8 +150,12 @@ func laneOf(p *model.Pod, in *view.Incident, scale laneScale, y float64) htmlLan
 			v4 = append(v4, bar)
 		}
 	}
-	add("address", v4, nil)
-	add("IPv6", v6, nil)
+	for i, bars := range apart(v4) {
+		add([...]string{"address", ""}[min(i, 1)], bars, nil)
+	}
+	for i, bars := range apart(v6) {
+		add([...]string{"IPv6", ""}[min(i, 1)], bars, nil)
+	}
 	for _, s := range p.Sandboxes {
 		name := fmt.Sprintf("%.12s", s.ID)
 		if bar, ok := scale.bar(s.From, s.To, "sandbox", name, "sandbox "+name); ok {
@@ -192,6 +197,24 @@ func laneOf(p *model.Pod, in *view.Incident, scale laneScale, y float64) htmlLan
 		add(label, nil, marksOf(list, scale))
 	}
 	return lane
+}
+
+// apart spreads bars over rows in which none covers another: a pod for which the
+// sources name two addresses at a time has a row for each.
+func apart(bars []htmlRect) [][]htmlRect {
+	slices.SortStableFunc(bars, func(a, b htmlRect) int { return cmp.Compare(a.X, b.X) })
+	var rows [][]htmlRect
+next:
+	for _, b := range bars {
+		for i, row := range rows {
+			if last := row[len(row)-1]; last.X+last.W <= b.X {
+				rows[i] = append(row, b)
+				continue next
+			}
+		}
+		rows = append(rows, []htmlRect{b})
+	}
+	return rows
 }
 
 func containers(p *model.Pod) []string {

@@ -305,7 +305,7 @@ func (s *Set) toldByAPI(x *identity.Index) {
 			if c.Status != "False" || c.Since == 0 {
 				continue
 			}
-			text := fmt.Sprintf("%s is not ready by the API", p.PodRef)
+			text := fmt.Sprintf("%s is shown as not ready by the API", p.PodRef)
 			if c.Reason != "" {
 				text += " (" + c.Reason + ")"
 			}

@@ -61,8 +61,8 @@ const (
 )
 
 func chart(days []Group) *dayChart {
-	if len(days) == 0 {
-		return nil
+	if len(days) < 2 {
+		return nil // one bar tells nothing
 	}
 	days = days[max(0, len(days)-maxBars):]
 	step, most := max(2, min(40, 1000/len(days))), 1

@@ -285,9 +285,9 @@ func arpStep(row *model.ARPRow, server netip.Addr) Step {
 	}
 	switch a.Op {
 	case event.ARPReply:
-		s.Text, s.Detail = kind+" reply: "+a.SenderIP.Unmap().String()+" is at "+a.SenderMAC.String(), ""
+		s.Text, s.Detail = kind+": "+a.SenderIP.Unmap().String()+" is at "+a.SenderMAC.String(), ""
 	case event.ARPAnnounce:
-		s.Text = kind + " announcement: " + a.SenderIP.Unmap().String() + " is at " + a.SenderMAC.String()
+		s.Text = kind + " announces " + a.SenderIP.Unmap().String() + " at " + a.SenderMAC.String()
 	default:
 		s.Text = kind + " who has " + a.TargetIP.Unmap().String()
 		s.Detail = "to everyone"

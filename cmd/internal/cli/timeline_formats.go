@@ -60,13 +60,19 @@ const timelineHead = `<!doctype html>
 <meta name="color-scheme" content="light dark">
 <title>{{shown .Title}}</title>
 <style>
-body { font: 14px/1.45 system-ui, sans-serif; margin: 1.5rem; }
+:root { --bg: #ffffff; --fg: #1c2126; --soft: #56616c; --line: #cfd6dd; --focus: #0b57b0; }
+@media (prefers-color-scheme: dark) { :root { --bg: #14181c; --fg: #e4e8ec; --soft: #a3aeb8; --line: #38424c; --focus: #8bbcff; } }
+body { font: 14px/1.45 system-ui, sans-serif; margin: 1rem; background: var(--bg); color: var(--fg); overflow-wrap: break-word; }
+h1 { font-size: 1.4rem; }
+.scroll { overflow-x: auto; } .scroll:focus-visible { outline: 3px solid var(--focus); }
 table { border-collapse: collapse; width: 100%; }
-th, td { text-align: left; vertical-align: top; padding: .2rem .6rem; border-bottom: 1px solid #8884; }
-td { overflow-wrap: anywhere; }
+caption { text-align: left; color: var(--soft); }
+th, td { text-align: left; vertical-align: top; padding: .2rem .6rem .2rem 0; border-bottom: 1px solid var(--line); }
+td { overflow-wrap: anywhere; } td.pod { min-width: 11rem; } td.kind { white-space: nowrap; } td.what { min-width: 20rem; }
 td.time, td.where { font-family: ui-monospace, monospace; white-space: nowrap; overflow-wrap: normal; }
-tr.inferred td { font-style: italic; opacity: .8; }
+tr.inferred td { font-style: italic; color: var(--soft); }
 tr.crossed td { font-weight: 600; }
+@media print { body { font-size: 8pt; } .scroll { overflow: visible; } td.where { white-space: normal; } td.what, td.pod { min-width: 0; } }
 </style>
 </head>
 `
@@ -75,13 +81,18 @@ var timelinePage = template.Must(template.New("timeline").Funcs(template.FuncMap
 	"shown": func(s string) string { return string(escape.Visible(s)) },
 	"stamp": func(f fact) string { return f.Time.Nanos.Time().Format(timelineStamp) },
 }).Parse(timelineHead + `<body>
+<main>
 <h1>{{shown .Title}}</h1>
+<div class="scroll" tabindex="0" role="region" aria-label="Facts by time">
 <table>
+<caption>Facts by time; in italics what was inferred, in bold the attempts that crossed a threshold</caption>
 <thead><tr><th scope="col">Time (UTC)</th>{{if .Several}}<th scope="col">Pod</th>{{end}}<th scope="col">Kind</th><th scope="col">What</th><th scope="col">Where</th></tr></thead>
 <tbody>
-{{range .Facts}}<tr{{if .Inferred}} class="inferred"{{else if eq .Threshold "crossed-failure"}} class="crossed"{{end}}><td class="time">{{stamp .}}</td>{{if $.Several}}<td>{{shown .Pod}}</td>{{end}}<td>{{.Kind}}</td><td>{{shown .Text}}</td><td class="where">{{shown .Where}}</td></tr>
+{{range .Facts}}<tr{{if .Inferred}} class="inferred"{{else if eq .Threshold "crossed-failure"}} class="crossed"{{end}}><td class="time">{{stamp .}}</td>{{if $.Several}}<td class="pod">{{shown .Pod}}</td>{{end}}<td class="kind">{{.Kind}}</td><td class="what">{{shown .Text}}</td><td class="where">{{shown .Where}}</td></tr>
 {{end}}</tbody>
 </table>
+</div>
+</main>
 </body>
 </html>
 `))

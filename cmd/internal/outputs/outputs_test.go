@@ -36,6 +36,7 @@ func TestMain(m *testing.M) {
 		}
 		defer os.RemoveAll(dir)
 		scratch = dir
+		defer endBrowser() // before its files go
 		return m.Run()
 	}())
 }
