@@ -10,7 +10,7 @@ LDFLAGS     := -s -w -X github.com/probe-forensics/probe-forensics/cmd/internal/
 
 export CGO_ENABLED = 0
 
-.PHONY: help build demo test lint law generate queries fuzz race vuln eval mutation bench bench-quick bench-go release-snapshot clean FORCE
+.PHONY: help build demo test lint law generate queries cloud fuzz race vuln eval mutation bench bench-quick bench-go release-snapshot clean FORCE
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -42,6 +42,9 @@ generate: ## rewrite what is generated from the code
 queries: ## run the recipes of docs/queries.md in DuckDB; UPDATE=-update rewrites their results
 	@if ! command -v "$${CC:-cc}" >/dev/null; then echo "no C compiler, which DuckDB needs: docs/queries.md stays unchecked"; \
 	else cd docs/duckdb && CGO_ENABLED=1 $(GO) vet . && CGO_ENABLED=1 $(GO) test . $(UPDATE); fi
+
+cloud: ## build bin/probe-forensics-cloud, which reads and writes object stores, and test it against a server of S3
+	cd cmd/probe-forensics-cloud && $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o ../../$(BINARY)-cloud . && $(GO) vet ./... && $(GO) test ./...
 
 fuzz: ## run every fuzz target for FUZZTIME (30s)
 	.ci/fuzz $(FUZZTIME)
