@@ -135,7 +135,7 @@ func (s *Store) load(c chunk, buf []byte) ([]byte, error) {
 type Log struct {
 	store  *Store
 	chunks []chunk
-	enc    coder
+	enc    *coder // nil before the first event and once sealed
 	n      int64
 	err    error
 }
@@ -152,8 +152,8 @@ func (l *Log) Append(e *event.Event) error {
 	if l.err != nil {
 		return l.err
 	}
-	if l.enc.ids == nil {
-		l.enc = *encoders.Get().(*coder)
+	if l.enc == nil {
+		l.enc = encoders.Get().(*coder)
 	}
 	l.enc.event(e)
 	l.n++
@@ -168,7 +168,7 @@ func (l *Log) Append(e *event.Event) error {
 }
 
 func (l *Log) flush() error {
-	if l.err != nil || len(l.enc.buf) == 0 {
+	if l.err != nil || l.enc == nil || len(l.enc.buf) == 0 {
 		return l.err
 	}
 	c, err := l.store.add(l.enc.buf)
@@ -185,11 +185,12 @@ func (l *Log) flush() error {
 // Seal ends appending and releases what it needed.
 func (l *Log) Seal() error {
 	err := l.flush()
-	if l.enc.ids != nil {
+	if l.enc != nil {
 		clear(l.enc.ids)
-		encoders.Put(&coder{ids: l.enc.ids, buf: l.enc.buf[:0]})
+		*l.enc = coder{ids: l.enc.ids, buf: l.enc.buf[:0]}
+		encoders.Put(l.enc)
+		l.enc = nil
 	}
-	l.enc = coder{}
 	return err
 }
 
