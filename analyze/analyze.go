@@ -189,6 +189,7 @@ func (r *run) judge(ctx context.Context) error {
 		c := newCase(i)
 		keep(c, rules.Judge(c))
 	}
+	r.share(newCase)
 	return nil
 }
 

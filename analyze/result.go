@@ -147,11 +147,17 @@ func (r *run) incident(c *rules.Case, v model.Incident, attempts *attemptTable) 
 		v.FailedAttempts += s.FailedAttempts
 		v.TotalAttempts += s.TotalAttempts
 	}
-	if len(i.Members) == 0 {
-		for _, p := range i.Pods {
-			v.Subjects = append(v.Subjects, model.Subject{Namespace: p.Namespace, Pod: p.Name, UID: p.UID,
-				First: model.At(i.First), Last: model.At(i.Last)})
+	for n, p := range i.Pods {
+		if slices.ContainsFunc(i.Members, func(m incident.Member) bool { return m.Worker.Pod == p }) || slices.Contains(i.Pods[:n], p) {
+			continue
 		}
+		first, last := i.First, i.Last
+		for _, part := range i.Parts {
+			if slices.Contains(part.Pods, p) {
+				first, last = part.First, part.Last
+			}
+		}
+		v.Subjects = append(v.Subjects, model.Subject{Namespace: p.Namespace, Pod: p.Name, UID: p.UID, First: model.At(first), Last: model.At(last)})
 	}
 	var basis event.Basis
 	for _, m := range i.Members {

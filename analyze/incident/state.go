@@ -25,6 +25,7 @@ const (
 	StateClockJump      = "clock-jump"
 	StateStatusLag      = "status-lag"   // the API learned a pod's status late
 	StateEndpointLag    = "endpoint-lag" // endpoints contradict the pod's status
+	StateUpstream       = "upstream"     // what several pods depend on failed
 )
 
 // States finds what went wrong without a failed attempt: probes that could not

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/probe-forensics/probe-forensics/analyze/incident"
 	"github.com/probe-forensics/probe-forensics/analyze/model"
 	"github.com/probe-forensics/probe-forensics/analyze/rules"
 )
@@ -117,5 +118,32 @@ func TestMustGathersClaimNoMoreThanTheyProve(t *testing.T) {
 			}
 			assert.True(t, rests, fmt.Sprintf("%.2f %s rests on nothing that is quoted", i.Cause.Confidence, i.Cause.ID))
 		}
+	})
+}
+
+// Operators whose containers ended together when the API server did not answer
+// are one incident with all of them as subjects, not a dozen.
+func TestMustGathersGroupCommonExits(t *testing.T) {
+	gathers(t, func(t *testing.T, r *model.Result) {
+		grouped := map[string]bool{}
+		for _, i := range r.Incidents {
+			if i.Cause.SubReason != incident.SharedUpstream {
+				continue
+			}
+			assert.Equal(t, "app-crash-loop", i.Cause.ID)
+			assert.GreaterOrEqual(t, i.Cause.Confidence, 0.7)
+			assert.NotEqual(t, model.ScopePod, i.Scope)
+			for _, s := range i.Subjects {
+				grouped[s.UID] = true
+			}
+			quoted := 0
+			for _, e := range i.Evidence {
+				if e.Role == model.RoleContext && e.Ref.Stream != 0 {
+					quoted++
+				}
+			}
+			assert.Greater(t, quoted, 10, "what the other pods and the failure before rest on")
+		}
+		assert.Greater(t, len(grouped), 10)
 	})
 }
