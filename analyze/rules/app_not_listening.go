@@ -27,7 +27,7 @@ var _ = register(Rule{
 		{"pod-terminating", "the pod was being deleted"},
 		{"mesh-redirect-dead-port", "the socket list has the listener, and a nat rule redirects"},
 	},
-	Limits:     []Limit{{"one error text, without objects or without the kubelet's log", 0.50}, {"kubelet log and objects", 0.65}, {"with the container log", 0.85}, {"node capture", 0.65}, {"node capture without a SYN to the pod", 0.50}, {"pod capture", 0.90}},
+	Limits:     []Limit{{"without objects or without the kubelet's log", 0.50}, {"kubelet log and objects", 0.65}, {"with the container log", 0.85}, {"node capture", 0.65}, {"node capture without a SYN to the pod", 0.50}, {"pod capture", 0.90}, {"pod capture without the kubelet's log", 0.60}},
 	Sentence:   "Nothing listens on the probed port of %s.",
 	Recommend:  []string{"listen-everywhere", "fix-probe-target", "read-previous-logs"},
 	Collect:    []string{MissPodCapture, MissListeners, MissAppLog, MissPodRules, MissKubeletLog},
@@ -49,10 +49,10 @@ func evalAppNotListening(c *Case) (v Verdict) {
 	inside := c.InsidePod(refused)
 	v.Satisfied = v.Need(GroupKubelet, WeightState, factOf(fmt.Sprintf("%d attempts were refused.", len(text)), text))
 	v.Limit(0.65, "the kubelet's text and the node's packets do not tell who refused")
-	if len(refused) == 0 && !c.has(MissPodObjects) {
-		v.Limit(0.50, "one error text, and no input tells what the pod declares")
-	} else if len(refused) == 0 && !c.has(MissKubeletLog) {
-		v.Limit(0.50, "one error text, and no log tells what became of the containers")
+	if !c.has(MissPodObjects) {
+		v.Limit(0.50, "no input tells what the pod declares")
+	} else if !c.has(MissKubeletLog) {
+		v.Limit(0.50, "no log tells what became of the containers")
 	}
 	if len(refused) > 0 {
 		v.Sup(GroupNodePcap, WeightStateLoose, flowFact("A RST answered the SYN at once.", refused))
@@ -60,6 +60,9 @@ func evalAppNotListening(c *Case) (v Verdict) {
 	if len(inside) > 0 {
 		v.Sup(GroupPodPcap, WeightTwoPoints, flowFact("The RST left the pod itself.", inside))
 		v.Cap, v.CapWhy = 0.90, "a capture in the pod"
+		if !c.has(MissKubeletLog) {
+			v.Limit(0.60, "a capture in the pod, and no log tells whether the port was served before")
+		}
 	}
 	if c.NeverAnswered() {
 		v.Sup(GroupTiming, WeightStateLoose, factOf("The port never answered in the data.", text))

@@ -74,6 +74,9 @@ func evalAppSlowStart(c *Case) (v Verdict) {
 	if c.Share(c.TimedOut()) > 0.5 {
 		v.Limit(0.50, "the probes timed out; an application that has not started refuses")
 	}
+	if !recovered.OK() && !c.has(MissPodObjects) {
+		v.Limit(0.50, "never ready, and no input tells what port the pod declares")
+	}
 	if !c.has(MissKubeletLog) && !c.has(MissRuntimeLog) {
 		v.Limit(0.50, "no log tells what started the container anew")
 	}

@@ -21,7 +21,7 @@ var _ = register(Rule{
 		{"policy-reject", "the pod's rules reject instead of redirecting"},
 		{"duplicate-pod-ip", "the connection never shows up inside the pod"},
 	},
-	Limits:     []Limit{{"log, objects and container log", 0.70}, {"pod capture that shows the redirected tuple", 0.80}, {"no mesh marker", 0.55}},
+	Limits:     []Limit{{"log, objects and container log", 0.70}, {"pod capture that shows the redirected tuple", 0.80}, {"no mesh marker", 0.50}},
 	Sentence:   "A redirect rule sends the probes of %s to a port on which nobody listens.",
 	Recommend:  []string{"mesh-repair-rules"},
 	Collect:    []string{MissPodRules, MissListeners, MissProxyLog},
@@ -56,7 +56,7 @@ func evalMeshRedirect(c *Case) (v Verdict) {
 		v.Sup(GroupSpec, WeightStateLoose, mesh)
 		v.Limit(0.70, "a redirect is only seen in the pod's rules")
 	} else {
-		v.Limit(0.55, "no mark of a mesh; a redirect is only seen in the pod's rules")
+		v.Limit(0.50, "no mark of a mesh; a redirect is only seen in the pod's rules")
 	}
 	if redirect.OK() {
 		v.Cap = 0.80

@@ -32,7 +32,8 @@ func evalPodTerminating(c *Case) (v Verdict) {
 	var after []*probe.Attempt
 	var del Fact
 	for _, a := range failed {
-		if p := a.Worker.Pod; p.DeletedAt != 0 && a.End >= p.DeletedAt {
+		// A series of an Event ends after the deletion and may have begun long before.
+		if p := a.Worker.Pod; p.DeletedAt != 0 && a.End >= p.DeletedAt && (a.Since == 0 || a.Since >= p.DeletedAt) {
 			after = append(after, a)
 			del.add("The pod was being deleted.", p.DeletedAt, p.DeletedRef)
 		}

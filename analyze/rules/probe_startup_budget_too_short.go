@@ -77,6 +77,9 @@ func evalStartupBudget(c *Case) (v Verdict) {
 	if ends := c.ownEnds(c.First.Add(-time.Minute), c.Last.Add(time.Minute)); len(ends) >= len(early) {
 		v.Con(GroupStatus, WeightDirect, Fact{Claim: "As many runs ended by themselves.", At: ends[0].To, Refs: runRefs(ends), N: len(ends)})
 	}
+	if c.Share(c.TimedOut()) > 0.5 && !c.appLog("", "starting").OK() {
+		v.Limit(0.50, "the probes timed out; an application that has not started refuses")
+	}
 	switch {
 	case len(early) == 1:
 		v.Limit(0.69, "one killed run")
