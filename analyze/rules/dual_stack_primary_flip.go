@@ -24,7 +24,7 @@ var _ = register(Rule{
 	},
 	Limits:     []Limit{{"kubelet log with objects", 0.85}, {"captures alone", 0.70}},
 	Sentence:   "Probes of %s moved to the other address family, in which nothing listens.",
-	Recommend:  []string{"node-ip-order", "two-ips-normal", "listen-everywhere"},
+	Recommend:  []string{"node-ip-order", "two-ips-normal", "listen-everywhere", "downward-api", "no-pod-ip"},
 	Collect:    []string{MissListeners, MissNodeCapture, MissPodObjects},
 	Precedents: []string{"https://github.com/kubernetes/kubernetes/issues/95251", "https://github.com/kubernetes/kubernetes/pull/97979", "https://github.com/kubernetes/kubernetes/issues/103263"},
 	Thresholds: []Threshold{{"restart-window", 60, "s", "how long before the first failure a kubelet restart may lie to count"}},

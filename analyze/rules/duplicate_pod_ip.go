@@ -34,7 +34,7 @@ var _ = register(Rule{
 	Limits: []Limit{{"objects and events alone", 0.90}, {"objects and the log of the address management", 0.95}, {"SYNs on loopback, no routes", 0.65}, {"refused without a SYN on the way", 0.50},
 		{"node capture with two MACs answering", 0.80}, {"healed by a frame from the pod alone", 0.65}, {"node and pod capture", 0.95}},
 	Sentence:  "A second network stack owned the IP of %s and answered in its place.",
-	Recommend: []string{"remove-duplicate", "capture-l2", "ping-heals", "ptr-route-check"},
+	Recommend: []string{"remove-duplicate", "capture-l2", "ping-heals", "ptr-route-check", "local-pods-by-owner"},
 	Collect:   []string{MissVethCapture, MissPodCapture, MissL2Tables, MissIPAM, MissRoutes},
 	Precedents: []string{"https://github.com/kubernetes/kubernetes/issues/64464", "https://github.com/kubernetes/kubernetes/issues/43910", "https://github.com/aws/amazon-vpc-cni-k8s/issues/711",
 		"https://github.com/cozystack/cozystack/issues/3615", "https://github.com/cilium/cilium/issues/38313"},

@@ -21,7 +21,7 @@ var _ = register(Rule{
 	LookAlikes:  []LookAlike{{"status-patch-lag", "the status itself was late"}},
 	Limits:      []Limit{{"objects", 0.60}, {"audit", 0.90}},
 	Sentence:    "The endpoints of %s lag behind its status.",
-	Recommend:   []string{"endpoint-health", "watch-by-version", "no-pod-ip"},
+	Recommend:   []string{"endpoint-health", "watch-by-version", "no-pod-ip", "readiness-age"},
 	Collect:     []string{MissAudit, MissEndpoints},
 	Precedents:  []string{"https://github.com/kubernetes/kubernetes/issues/117193"},
 	Eval:        evalEndpointLag,

@@ -22,7 +22,7 @@ var _ = register(Rule{
 	LookAlikes:  []LookAlike{{"app-connection-closed", "no mesh intercepts the port"}, {"app-protocol-mismatch", "the application itself speaks TLS"}},
 	Limits:      []Limit{{"objects and kubelet log", 0.80}, {"with a capture or the proxy's log", 0.92}},
 	Sentence:    "The mesh demands mutual TLS and refused the plain probe of %s.",
-	Recommend:   []string{"mesh-rewrite"},
+	Recommend:   []string{"mesh-rewrite", "who-stands-between"},
 	Collect:     []string{MissPolicies, MissProxyLog, MissNodeCapture, MissPodObjects},
 	Precedents:  []string{"https://github.com/istio/istio/issues/53786", "https://github.com/istio/istio/issues/41010"},
 	Explains:    []string{"app-connection-closed"},

@@ -19,7 +19,7 @@ var _ = register(Rule{
 	LookAlikes:  []LookAlike{{"mesh-sidecar-not-ready", "the proxy is not ready"}, {"app-http-error", "the application answers with that status itself"}},
 	Limits:      []Limit{{"objects and kubelet log", 0.70}, {"with the proxy's log", 0.85}},
 	Sentence:    "The probe of %s was rewritten by the mesh and does not reach the application.",
-	Recommend:   []string{"mesh-rewrite-check"},
+	Recommend:   []string{"mesh-rewrite-check", "who-stands-between"},
 	Collect:     []string{MissProxyLog, MissListeners},
 	Precedents:  []string{"https://github.com/istio/istio/issues/25177", "https://github.com/istio/istio/issues/26367"},
 	Explains:    []string{"app-http-error"},

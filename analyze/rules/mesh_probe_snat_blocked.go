@@ -24,7 +24,7 @@ var _ = register(Rule{
 	LookAlikes:  []LookAlike{{"policy-drop", "the probe's source is the node's own address"}},
 	Limits:      []Limit{{"objects and kubelet log", 0.55}, {"with a policy that leaves the address out", 0.75}, {"the probes passed until the enrolment, by an audit log", 0.80}, {"pod-side capture", 0.92}},
 	Sentence:    "The address that the mesh uses for the probes of %s is blocked.",
-	Recommend:   []string{"mesh-snat-allow", "allow-node"},
+	Recommend:   []string{"mesh-snat-allow", "allow-node", "who-stands-between"},
 	Collect:     []string{MissVethCapture, MissPolicies, MissAudit},
 	Precedents:  []string{"https://github.com/istio/istio/issues/52765", "https://github.com/istio/istio/issues/49277", "https://github.com/istio/istio/issues/58531"},
 	Explains:    []string{"policy-drop", "probe-timeout-too-tight"},

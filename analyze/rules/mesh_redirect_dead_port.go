@@ -23,7 +23,7 @@ var _ = register(Rule{
 	},
 	Limits:     []Limit{{"log, objects and container log", 0.70}, {"pod capture that shows the redirected tuple", 0.80}, {"no mesh marker", 0.50}},
 	Sentence:   "A redirect rule sends the probes of %s to a port on which nobody listens.",
-	Recommend:  []string{"mesh-repair-rules"},
+	Recommend:  []string{"mesh-repair-rules", "who-stands-between"},
 	Collect:    []string{MissPodRules, MissListeners, MissProxyLog},
 	Precedents: []string{"https://github.com/istio/istio/issues/15881"},
 	Explains:   []string{"app-not-listening"},

@@ -17,7 +17,7 @@ var _ = register(Rule{
 	LookAlikes:  []LookAlike{{"app-http-error", "the application itself answered with the status"}, {"mesh-probe-rewrite-broken", "the proxy is ready, the rewritten probe fails all the same"}},
 	Limits:      []Limit{{"kubelet log and objects", 0.80}, {"with the proxy's log", 0.92}},
 	Sentence:    "The mesh proxy of %s was not ready.",
-	Recommend:   []string{"container-start-order"},
+	Recommend:   []string{"container-start-order", "who-stands-between"},
 	Collect:     []string{MissProxyLog, MissPodObjects},
 	Precedents:  []string{"https://github.com/istio/istio/issues/46211"},
 	Explains:    []string{"app-http-error", "app-not-listening"},

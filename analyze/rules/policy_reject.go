@@ -27,7 +27,7 @@ var _ = register(Rule{
 	},
 	Limits:     []Limit{{"capture with ICMP", 0.90}, {"capture with RST only", 0.50}, {"rejects of others at the same moment", 0.65}, {"kubelet log alone", 0.45}},
 	Sentence:   "A packet filter rule rejected the probes of %s.",
-	Recommend:  []string{"scope-reject", "allow-node"},
+	Recommend:  []string{"scope-reject", "allow-node", "who-stands-between"},
 	Collect:    []string{MissPodRules, MissPolicies, MissNodeCapture, MissListeners},
 	Precedents: []string{"https://github.com/kubernetes-sigs/kind/issues/3875"},
 	Thresholds: []Threshold{{"same-start", 5, "s", "another pod's rejects within this time share the moment"}},

@@ -42,7 +42,7 @@ var recommendations = map[string]string{
 	"align-timelines":     "Set the timelines of CNI, runtime and kubelet side by side to prove the switch of the IP, and find what stopped the sandbox: a runtime restart, an eviction, a CNI DEL, a killed pause process.",
 	"two-ips-normal":      "Readiness and liveness read the pod IP from the kubelet's cache at their own tick: across a sandbox change two log lines of one second may name two IPs. There is no common instant.",
 	"no-pod-ip":           "Do not rely on a pod IP: use a Service name, identity or labels; where an IP must be logged, log metadata.uid and hostIP with it.",
-	"downward-api":        "A container that takes its own IP through the Downward API should check for an empty value and fail fast; the variable is fixed at container start, and in an init container it may still be empty.",
+	"downward-api":        "A container that takes its own IP through the Downward API should check for an empty value and fail fast; the variable is fixed at container start, so it is stale once the address changes, and in an init container it may still be empty.",
 	"shorten-stale":       "Nothing to fix in the application: shorten the window (latency of runtime and PLEG) and keep the liveness failureThreshold at 3 or more.",
 	"fix-runtime-ip":      "Repair the runtime or CNI result: after its restart a runtime must report the IPs of running sandboxes (containerd before 1.6.14 lost them).",
 	"ip-holdoff":          "Enlarge the IPAM hold-off before an address is handed out again, and flush neighbour and conntrack entries when an address is released.",
@@ -54,6 +54,7 @@ var recommendations = map[string]string{
 	"node-ip-order":       "Pin the order of --node-ip and of the CNI result, and let the application listen on both families: the primary address of a dual-stack pod follows the node's.",
 	"host-network-rules":  "A hostNetwork pod is probed at the node IP: port conflicts, node firewalls and node address changes decide. Choose free ports and recreate the pod after the node's IP changed.",
 	"local-pods-by-owner": "To list a node's pods filter by spec.nodeName and by the controlling ownerReference (controller=true, kind and apiVersion), never by name: a StatefulSet reuses names, only the UID is an identity.",
+	"who-stands-between":  "A mesh or a CNI plugin may stand between an address and its pod: it redirects ports, sends probes on from an address of its own, or answers in the pod's place. Compare the pod's status, the runtime's sandbox and the interface itself before trusting one of them.",
 	"ptr-route-check":     "Check an address in two ways, by its PTR name and by the route or podCIDR that covers it; where they conflict the route wins.",
 
 	// Layer 2 and path.
@@ -85,7 +86,7 @@ var recommendations = map[string]string{
 	"enlarge-pool":      "Enlarge the address pool or use prefix delegation, and remove leaked allocations.",
 	"know-ip-source":    "Know where the address comes from: the CNI kind and its IPAM (host-local range, Calico pool, Cilium cluster pool, static reservation), node taints and the pod's phase decide together.",
 	"api-rate":          "Raise kubeAPIQPS and kubeAPIBurst of the kubelet and look at the API server's latency.",
-	"endpoint-health":   "Look at the endpoint controller's batch period and health.",
+	"endpoint-health":   "Clients learn of an address, and that it is gone, from EndpointSlices, later than the kubelet: let them retry on another endpoint, and look at the endpoint controller's batch period and health.",
 	"readiness-age":     "Take a pod as ready only when phase is Running and condition Ready is True, and look at the age of that status.",
 	"collect-next-time": "Collect what is listed as missing while the failure lasts, then run the analysis again with it.",
 }

@@ -32,7 +32,7 @@ var _ = register(Rule{
 	},
 	Limits:     []Limit{{"kubelet log alone", 0.75}, {"objects and events alone", 0.70}, {"captures alone", 0.60}, {"kubelet log with runtime log or audit", 0.95}},
 	Sentence:   "The sandbox of %s was re-created and its IP changed; probes failed around the change.",
-	Recommend:  []string{"align-timelines", "two-ips-normal", "raise-failure-threshold", "unset-probe-host", "no-pod-ip"},
+	Recommend:  []string{"align-timelines", "two-ips-normal", "raise-failure-threshold", "unset-probe-host", "no-pod-ip", "downward-api"},
 	Collect:    []string{MissRuntimeLog, MissKubeletV4, MissAudit},
 	Precedents: []string{"https://github.com/containerd/containerd/issues/7843", "https://github.com/kubernetes/kubernetes/issues/123778", "https://github.com/canonical/microk8s/issues/3710"},
 	Thresholds: []Threshold{{"window", 120, "s", "how long before or after a new sandbox a failure may lie to belong to it"}},

@@ -47,7 +47,7 @@ func score(v *Verdict) (float64, []model.ScoreStep) {
 	}
 	for _, p := range strongest(v.Predicates, Con) {
 		s *= 1 - p.Weight
-		steps = append(steps, model.ScoreStep{Text: "against: " + p.Claim, Group: p.Group, Weight: p.Weight, Result: round(s)})
+		steps = append(steps, model.ScoreStep{Text: model.Against + p.Claim, Group: p.Group, Weight: p.Weight, Result: round(s)})
 	}
 	if v.Cap > 0 && s > v.Cap {
 		s = v.Cap

@@ -27,7 +27,7 @@ var _ = register(Rule{
 	},
 	Limits:     []Limit{{"kubelet log alone", 0.55}, {"kubelet log at verbosity 4", 0.85}, {"kubelet log with audit", 0.85}, {"kubelet and runtime log with a node capture", 0.90}},
 	Sentence:   "Probes of %s went to an IP the pod no longer had.",
-	Recommend:  []string{"shorten-stale", "two-ips-normal", "unset-probe-host"},
+	Recommend:  []string{"shorten-stale", "two-ips-normal", "unset-probe-host", "downward-api", "who-stands-between"},
 	Collect:    []string{MissRuntimeLog, MissKubeletV4},
 	Precedents: []string{"https://github.com/kubernetes/kubernetes/issues/39113"},
 	Thresholds: []Threshold{{"healthy-window", 3, "s", "how long a healthy kubelet may use the old IP after a new sandbox"}},

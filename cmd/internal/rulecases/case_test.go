@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/txtar"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/probe-forensics/probe-forensics/analyze/model"
@@ -185,5 +186,22 @@ func analyze(t *testing.T, inputs map[string][]byte) *model.Result {
 	defer f.Close()
 	r, err := report.ReadJSON(f)
 	require.NoError(t, err)
+	for n := range r.Incidents {
+		sound(t, &r.Incidents[n])
+	}
 	return r
+}
+
+// sound demands of every verdict, whatever its cause, that its confidence follows
+// from what is printed, is never certain, and comes with what would change it and
+// what to do.
+func sound(t *testing.T, i *model.Incident) {
+	t.Helper()
+	got, err := i.Recompute()
+	require.NoError(t, err)
+	assert.InDelta(t, got, i.Cause.Confidence, 1e-9, i.Cause.ID)
+	assert.Less(t, i.Cause.Confidence, 1.0, i.Cause.ID)
+	assert.NotEmpty(t, i.WouldChange, i.Cause.ID)
+	assert.NotEmpty(t, i.Recommend, i.Cause.ID)
+	assert.NotEmpty(t, i.Summary, i.Cause.ID)
 }
