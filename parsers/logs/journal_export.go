@@ -36,6 +36,9 @@ func detectExport(head []byte, _ string) int {
 // core dumps are larger and of no interest.
 const maxField = 1 << 20
 
+// maxEntry bounds the fields of one entry that are held together.
+const maxEntry = 4 << 20
+
 // exportReader reads the export format: the lines of lineReader, and binary
 // fields out of the middle of it.
 type exportReader struct {
@@ -46,6 +49,7 @@ type exportReader struct {
 	arena []byte
 	ref   event.Ref
 	any   bool
+	full  bool // the entry reached maxEntry
 }
 
 func parseExport(ctx context.Context, in *Input) error {
@@ -83,6 +87,13 @@ func (e *exportReader) line(line []byte) {
 		e.ref, e.any = here, true
 	}
 	at := len(e.arena)
+	if at+len(value) > maxEntry {
+		if !e.full {
+			e.full = true
+			e.s.problem(here, "entry-too-large", "the fields of a journal entry exceed "+strconv.Itoa(maxEntry)+" bytes; the rest of it is left out")
+		}
+		return
+	}
 	e.arena = append(e.arena, value...)
 	if e.fields.set(name, e.arena[at:len(e.arena):len(e.arena)]) {
 		if string(name) == "MESSAGE" {
@@ -137,5 +148,5 @@ func (e *exportReader) entry() {
 		e.fields.record(&r)
 		e.s.handle(&r)
 	}
-	e.fields, e.arena, e.any = journalFields{}, e.arena[:0], false
+	e.fields, e.arena, e.any, e.full = journalFields{}, e.arena[:0], false, false
 }

@@ -53,7 +53,7 @@ func verboseHead(line []byte) (event.Stamp, bool) {
 type verboseReader struct {
 	s      *session
 	fields journalFields
-	arena  []byte
+	text   []byte // of a message of several lines; amortizes their appending
 	rec    record
 	any    bool
 	// message is set while the lines of a multi-line message follow.
@@ -86,11 +86,10 @@ func (v *verboseReader) line(line []byte, ref event.Ref) {
 	}
 	if v.any {
 		if more, ok := after(line, continued); ok {
-			if v.message {
+			if v.message && len(v.text)+len(more) < maxField {
 				// A block keeps its tab here, which the short forms print as blanks.
-				v.arena = append(append(v.arena[:0], v.fields.message...), '\n')
-				v.arena = append(v.arena, more...)
-				v.fields.message = bytes.Clone(v.arena)
+				v.text = append(append(v.text, '\n'), more...)
+				v.fields.message = v.text
 			}
 			return
 		}
@@ -118,6 +117,7 @@ func (v *verboseReader) field(b []byte, ref event.Ref) {
 	value = bytes.Clone(value)
 	if v.fields.set(name, value) && string(name) == "MESSAGE" {
 		v.message, v.rec.ref = true, ref
+		v.text = append(v.text[:0], v.fields.message...)
 	}
 }
 

@@ -68,16 +68,27 @@ type limitError struct {
 func (e *limitError) Error() string { return e.what }
 
 // meter counts what a decompressor yields and stops it at the limits. It works
-// by whole reads, never by bytes.
+// by whole reads, never by bytes. Its errors stay: a buffer that is peeked into
+// hands each out once.
 type meter struct {
 	r     io.Reader
 	in    func() int64 // compressed bytes consumed so far, nil when unknown
 	out   int64
 	lim   *Limits
 	total *atomic.Int64
+	err   error
 }
 
 func (m *meter) Read(p []byte) (int, error) {
+	if m.err != nil {
+		return 0, m.err
+	}
+	n, err := m.read(p)
+	m.err = err
+	return n, err
+}
+
+func (m *meter) read(p []byte) (int, error) {
 	n, err := m.r.Read(p)
 	m.out += int64(n)
 	total := m.total.Add(int64(n))

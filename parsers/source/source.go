@@ -52,10 +52,11 @@ type File struct {
 	// container or directory.
 	Outer bool
 
-	r    *bufio.Reader
-	n    int64 // bytes handed out
-	err  error // what ended the file before its end; shown to the reader as EOF
-	disk *diskFile
+	r     *bufio.Reader
+	n     int64 // bytes handed out
+	err   error // what ended the file before its end; shown to the reader as EOF
+	ahead error // what will end it, as a look ahead showed
+	disk  *diskFile
 }
 
 // NewFile wraps a reader as a File; tests and callers with bytes of their own
@@ -70,6 +71,9 @@ func (f *File) Peek(n int) ([]byte, error) {
 	b, err := f.r.Peek(min(n, PeekSize))
 	if isCancel(err) {
 		return b, err
+	}
+	if err != nil && err != io.EOF {
+		f.ahead = err
 	}
 	return b, nil
 }

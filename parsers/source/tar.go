@@ -37,7 +37,7 @@ func (w *walker) tar(ctx context.Context, e entry, br *bufio.Reader) error {
 				}
 				break
 			}
-			if err := w.tarMember(ctx, e, h, tr); err != nil {
+			if err := w.tarMember(ctx, e, h, tr, pos); err != nil {
 				return err
 			}
 		}
@@ -69,7 +69,7 @@ func nextHeader(pos *counted, br *bufio.Reader) (bool, error) {
 	}
 }
 
-func (w *walker) tarMember(ctx context.Context, e entry, h *tar.Header, tr *tar.Reader) error {
+func (w *walker) tarMember(ctx context.Context, e entry, h *tar.Header, tr *tar.Reader, pos *counted) error {
 	switch h.Typeflag {
 	case tar.TypeDir, tar.TypeXGlobalHeader:
 		return nil
@@ -97,7 +97,9 @@ func (w *walker) tarMember(ctx context.Context, e entry, h *tar.Header, tr *tar.
 	}
 	var r io.Reader = tr
 	if isSparse(h) {
-		r = &meter{r: tr, lim: &w.lim, total: &w.total} // holes cost nothing on disk
+		// Holes cost nothing on disk.
+		start := pos.n.Load() - 512
+		r = &meter{r: tr, in: func() int64 { return pos.n.Load() - start }, lim: &w.lim, total: &w.total}
 	}
 	m := entry{path: w.unique(logical), size: h.Size, r: r, depth: e.depth + 1}
 	if !h.ModTime.IsZero() && h.ModTime.Unix() > 0 {

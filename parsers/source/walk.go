@@ -2,6 +2,7 @@ package source
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -279,17 +280,18 @@ func (w *walker) deliver(ctx context.Context, e entry, br *bufio.Reader) error {
 
 // fileDamage reports what ended a file early.
 func (w *walker) fileDamage(f *File, layer *decoder) error {
-	if f.err == nil {
+	damage := cmp.Or(f.err, f.ahead)
+	if damage == nil {
 		return nil
 	}
-	if isCancel(f.err) {
-		return f.err
+	if isCancel(damage) {
+		return damage
 	}
 	claim := ""
 	if f.Size >= 0 {
 		claim = fmt.Sprintf(" of %d", f.Size)
 	}
-	w.problemIn(f.Input, f.Path, f.n, classify(f.err), fmt.Sprintf("read %d bytes%s: %s", f.n, claim, plainError(f.err)))
+	w.problemIn(f.Input, f.Path, f.n, classify(damage), fmt.Sprintf("read %d bytes%s: %s", f.n, claim, plainError(damage)))
 	if layer != nil {
 		layer.told = true
 	}

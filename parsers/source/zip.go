@@ -9,6 +9,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"io"
 	"io/fs"
 
@@ -46,10 +47,6 @@ func (w *walker) zip(ctx context.Context, e entry, br *bufio.Reader) error {
 		w.problem(e.path, size, "truncated", fmt.Sprintf("zip: no directory at the end (%s): members are read one after the other", plainError(err)))
 		return w.zipScan(ctx, e, io.NewSectionReader(at, 0, size))
 	}
-	zr.RegisterDecompressor(zip.Deflate, flate.NewReader)
-	zr.RegisterDecompressor(12, func(r io.Reader) io.ReadCloser { return io.NopCloser(bzip2.NewReader(r)) })
-	zr.RegisterDecompressor(93, func(r io.Reader) io.ReadCloser { return opened(newZstd(r)) })
-	zr.RegisterDecompressor(95, func(r io.Reader) io.ReadCloser { return opened(newXZ(bufio.NewReader(r))) })
 	for _, f := range zr.File {
 		if err := w.zipMember(ctx, e, f); err != nil {
 			return err
@@ -84,17 +81,16 @@ func (w *walker) zipMember(ctx context.Context, e entry, f *zip.File) error {
 		return nil
 	}
 	logical = w.unique(logical)
-	rc, err := f.Open()
+	data, err := unpacked(f)
 	if err != nil {
 		w.problem(logical, 0, classify(err), fmt.Sprintf("zip member, method %d: %s", f.Method, plainError(err)))
 		return nil
 	}
-	defer rc.Close()
 	in := min(int64(f.CompressedSize64), max(e.size, 0))
 	if e.at == nil {
 		in = int64(f.CompressedSize64)
 	}
-	m := &meter{r: rc, in: func() int64 { return in }, lim: &w.lim, total: &w.total}
+	m := &meter{r: data, in: func() int64 { return in }, lim: &w.lim, total: &w.total}
 	size := int64(f.UncompressedSize64)
 	if size < 0 {
 		size = -1
@@ -106,18 +102,28 @@ func (w *walker) zipMember(ctx context.Context, e entry, f *zip.File) error {
 	return w.expand(ctx, member)
 }
 
-// opened adapts a decompressor's constructor to what package zip wants, which
-// has no place for an error before the first read.
-func opened(r io.Reader, err error) io.ReadCloser {
+// unpacked reads a member. Its checksum is compared and its claimed size is not:
+// a wrong one costs nothing as long as the data are whole.
+func unpacked(f *zip.File) (io.Reader, error) {
+	r, err := f.OpenRaw()
 	if err != nil {
-		r = failing{err}
+		return nil, err
 	}
-	return io.NopCloser(r)
+	switch f.Method {
+	case zip.Store:
+	case zip.Deflate:
+		r = flate.NewReader(r)
+	case 12:
+		r = bzip2.NewReader(r)
+	case 93:
+		r, err = newZstd(r)
+	case 95:
+		r, err = newXZ(bufio.NewReader(r))
+	default:
+		err = zip.ErrAlgorithm
+	}
+	return &checked{r: r, want: f.CRC32, sum: crc32.NewIEEE()}, err
 }
-
-type failing struct{ err error }
-
-func (f failing) Read([]byte) (int, error) { return 0, f.err }
 
 // zipRecords is the number of members an archive claims to have, so that a
 // directory of millions is refused before it is loaded; 0 when it cannot be told.

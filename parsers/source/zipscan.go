@@ -196,7 +196,7 @@ func (w *walker) scanMember(ctx context.Context, e entry, h localHeader, br *buf
 // input ended before the member did.
 type checked struct {
 	r    io.Reader
-	left *io.LimitedReader
+	left *io.LimitedReader // what the member's data are read from, nil where that is known to be whole
 	want uint32
 	sum  interface {
 		io.Writer
@@ -210,7 +210,7 @@ func (c *checked) Read(p []byte) (int, error) {
 	n, err := c.r.Read(p)
 	_, _ = c.sum.Write(p[:n])
 	if err == io.EOF && c.sum.Sum32() != c.want {
-		if err = errChecksum; c.left.N > 0 {
+		if err = errChecksum; c.left != nil && c.left.N > 0 {
 			err = io.ErrUnexpectedEOF
 		}
 	}
