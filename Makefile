@@ -10,7 +10,7 @@ LDFLAGS     := -s -w -X github.com/probe-forensics/probe-forensics/cmd/internal/
 
 export CGO_ENABLED = 0
 
-.PHONY: help build demo test lint law generate queries cloud fuzz race vuln eval mutation bench bench-quick bench-go release-snapshot clean FORCE
+.PHONY: help build demo test lint law generate queries cloud manifests fuzz race vuln eval mutation bench bench-quick bench-go release-snapshot clean FORCE
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -45,6 +45,9 @@ queries: ## run the recipes of docs/queries.md in DuckDB; UPDATE=-update rewrite
 
 cloud: ## build bin/probe-forensics-cloud, which reads and writes object stores, and test it against a server of S3
 	cd cmd/probe-forensics-cloud && $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o ../../$(BINARY)-cloud . && $(GO) vet ./... && $(GO) test ./...
+
+manifests: ## check the manifests of docs/batch against the types of Kubernetes and AWS
+	cd docs/batch && $(GO) vet . && $(GO) test .
 
 fuzz: ## run every fuzz target for FUZZTIME (30s)
 	.ci/fuzz $(FUZZTIME)

@@ -1,4 +1,4 @@
-// Package duckdb runs the recipes of docs/queries.md in DuckDB over the tables
+// Package duckdb runs the recipes of docs/queries.md and docs/batch/lake.md in DuckDB over the tables
 // of four recordings. It is a module of its own, because DuckDB needs cgo and
 // the program does not.
 package duckdb
@@ -18,9 +18,7 @@ import (
 	_ "github.com/duckdb/duckdb-go/v2" // the driver
 )
 
-var update = flag.Bool("update", false, "rewrite the results in docs/queries.md")
-
-const document = "../queries.md"
+var update = flag.Bool("update", false, "rewrite the results in the documents")
 
 // lake builds the program without cgo and analyses the recordings into one
 // directory, whose tables then hold all of them.
@@ -41,6 +39,7 @@ func lake(t *testing.T) string {
 	for _, bundle := range []string{"demo", "recordings/mixed", "recordings/healthy", "recordings/reuse"} {
 		run(program, "analyze", "fixtures/"+bundle+"/bundle.tar.gz", "-f", "parquet", "-o", filepath.Join(dir, "lake"))
 	}
+	run(program, "compact", filepath.Join(dir, "lake"), "-o", filepath.Join(dir, "lake", "lake"))
 	return filepath.Join(dir, "lake")
 }
 
@@ -72,16 +71,26 @@ func blocks(lines []string) []block {
 	return out
 }
 
-// TestQueries runs the blocks of SQL in their order in one session. A block that
-// is followed by one of text must give that text.
-func TestQueries(t *testing.T) {
+// TestQueries runs the questions to the tables of cases.
+func TestQueries(t *testing.T) { ask(t, "../queries.md", 10) }
+
+// TestLake runs the questions to compacted tables.
+func TestLake(t *testing.T) { ask(t, "../batch/lake.md", 3) }
+
+// ask runs the blocks of SQL in their order in one session. A block that is
+// followed by one of text must give that text.
+func ask(t *testing.T, document string, atLeast int) {
+	absolute, err := filepath.Abs(document)
+	if err != nil {
+		t.Fatal(err)
+	}
 	text, err := os.ReadFile(document)
 	if err != nil {
 		t.Fatal(err)
 	}
 	lines := strings.Split(string(text), "\n")
 	all := blocks(lines)
-	t.Chdir(lakeAndBack(t))
+	t.Chdir(lake(t))
 	db, err := sql.Open("duckdb", "")
 	if err != nil {
 		t.Fatal(err)
@@ -117,7 +126,7 @@ func TestQueries(t *testing.T) {
 		out = append(out, strings.Split(got, "\n")...)
 		done = want.to
 	}
-	if questions < 10 {
+	if questions < atLeast {
 		t.Errorf("only %d questions", questions)
 	}
 	if *update && !t.Failed() {
@@ -126,17 +135,6 @@ func TestQueries(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-}
-
-// absolute is the document's path after the change of directory.
-var absolute string
-
-func lakeAndBack(t *testing.T) string {
-	var err error
-	if absolute, err = filepath.Abs(document); err != nil {
-		t.Fatal(err)
-	}
-	return lake(t)
 }
 
 // query returns the rows as an aligned table.
