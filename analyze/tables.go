@@ -10,7 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/probe-forensics/probe-forensics/analyze/capture"
 	"github.com/probe-forensics/probe-forensics/analyze/identity"
 	"github.com/probe-forensics/probe-forensics/analyze/model"
 	"github.com/probe-forensics/probe-forensics/analyze/probe"
@@ -202,25 +201,41 @@ func (r *run) interval(iv *identity.Interval, cidrs []netip.Prefix) model.IPInte
 	return m
 }
 
-// tables offers the rows that are too many for report.json.
+// flowName is what a row of flows says beyond what its frames tell.
+type flowName struct {
+	id, unjoined, namespace, pod, uid string
+}
+
+// vantage is where and how a capture was taken.
+type vantage struct {
+	node, point string
+	offset      time.Duration
+}
+
+// tables offers the rows that are too many for report.json. It keeps no attempt,
+// connection or pod: they are most of what an analysis holds, and reports are
+// written after it.
 func (r *run) tables(attempts *attemptTable) model.Tables {
-	shift := make(map[event.StreamID]*capture.Capture)
-	offset := make(map[event.StreamID]time.Duration)
+	views := make(map[event.StreamID]vantage)
 	for _, c := range r.captures.Captures {
-		shift[c.Info.ID] = c
-		offset[c.Info.ID] = c.Offset
+		views[c.Info.ID] = vantage{c.Node, string(c.Point), c.Offset}
 	}
-	ids := make(map[event.Ref]*capture.Conn)
+	names := make(map[event.Ref]*flowName)
 	for _, c := range r.captures.Conns {
+		n := &flowName{id: c.ID, unjoined: r.probes.StrayWhy[c]}
+		if c.Pod != nil {
+			n.namespace, n.pod, n.uid = c.Pod.Namespace, c.Pod.Name, c.Pod.UID
+		}
 		for _, s := range c.Sightings {
-			ids[s.Ref] = c
+			names[s.Ref] = n
 		}
 	}
+	later := &run{stream: r.stream, resolver: r.resolver, offsets: r.offsets}
 	return model.Tables{
 		Attempts: attempts.rows,
 		Flows: func() iter.Seq2[*model.FlowRow, error] {
 			return func(yield func(*model.FlowRow, error) bool) {
-				for e, err := range r.events(reading{of: captures, keeps: true}) {
+				for e, err := range later.events(reading{of: captures, keeps: true}) {
 					if err != nil {
 						yield(nil, err)
 						return
@@ -229,16 +244,13 @@ func (r *run) tables(attempts *attemptTable) model.Tables {
 					if !ok {
 						continue
 					}
-					d := offset[e.Ref.Stream]
-					row := &model.FlowRow{Flow: f.Shift(d), Ref: e.Ref, Node: e.Node, OffsetMS: float64(d) / 1e6}
-					if c := shift[e.Ref.Stream]; c != nil {
-						row.Node, row.Capture = c.Node, string(c.Point)
+					v, known := views[e.Ref.Stream]
+					row := &model.FlowRow{Flow: f.Shift(v.offset), Ref: e.Ref, Node: e.Node, OffsetMS: float64(v.offset) / 1e6}
+					if known {
+						row.Node, row.Capture = v.node, v.point
 					}
-					if c := ids[e.Ref]; c != nil {
-						row.ID, row.Unjoined = c.ID, r.probes.StrayWhy[c]
-						if c.Pod != nil {
-							row.Namespace, row.Pod, row.UID = c.Pod.Namespace, c.Pod.Name, c.Pod.UID
-						}
+					if n := names[e.Ref]; n != nil {
+						row.ID, row.Unjoined, row.Namespace, row.Pod, row.UID = n.id, n.unjoined, n.namespace, n.pod, n.uid
 					}
 					if !yield(row, nil) {
 						return
@@ -248,16 +260,14 @@ func (r *run) tables(attempts *attemptTable) model.Tables {
 		},
 		ARP: func() iter.Seq2[*model.ARPRow, error] {
 			return func(yield func(*model.ARPRow, error) bool) {
-				for e, err := range r.events(reading{of: captures}) {
+				for e, err := range later.events(reading{of: captures}) {
 					if err != nil {
 						yield(nil, err)
 						return
 					}
 					if a, ok := e.Payload.(*event.ARP); ok {
-						row := &model.ARPRow{At: e.Time.At.Add(offset[e.Ref.Stream]), ARP: a, Ref: e.Ref}
-						if c := shift[e.Ref.Stream]; c != nil {
-							row.Node = c.Node
-						}
+						v := views[e.Ref.Stream]
+						row := &model.ARPRow{At: e.Time.At.Add(v.offset), ARP: a, Ref: e.Ref, Node: v.node}
 						if !yield(row, nil) {
 							return
 						}
@@ -267,7 +277,7 @@ func (r *run) tables(attempts *attemptTable) model.Tables {
 		},
 		Events: func() iter.Seq2[*model.EventRow, error] {
 			return func(yield func(*model.EventRow, error) bool) {
-				for e, err := range r.events(reading{of: noPackets, keeps: true}) {
+				for e, err := range later.events(reading{of: noPackets, keeps: true}) {
 					if err != nil {
 						yield(nil, err)
 						return
@@ -276,7 +286,7 @@ func (r *run) tables(attempts *attemptTable) model.Tables {
 					case event.KindFlow, event.KindARP, event.KindEgress:
 						continue
 					}
-					at := r.at(e)
+					at := later.at(e)
 					row := &model.EventRow{At: at.At, TimeBasis: at.Basis.String(), Node: e.Node, Kind: e.Payload.Kind().String(), Ref: e.Ref}
 					describe(row, e.Payload)
 					if !yield(row, nil) {

@@ -1,6 +1,9 @@
 package event
 
-import "time"
+import (
+	"strings"
+	"time"
+)
 
 // Nanos is an instant in nanoseconds since the Unix epoch, UTC.
 type Nanos int64
@@ -44,23 +47,25 @@ const (
 	BasisOverridden                      // the user supplied the missing part
 )
 
-// String lists the bits, "recorded" for none.
-func (b Basis) String() string {
-	if b == 0 {
-		return "recorded"
-	}
-	names := [...]string{"year-inferred", "zone-assumed", "date-inferred", "offset-applied", "overridden"}
-	s := ""
-	for i, n := range names {
-		if b&(1<<i) != 0 {
-			if s != "" {
-				s += ","
+var basisBits = [...]string{"year-inferred", "zone-assumed", "date-inferred", "offset-applied", "overridden"}
+
+// basisNames holds the name of every set of bits: each row of the tables has one.
+var basisNames = func() (names [1 << len(basisBits)]string) {
+	names[0] = "recorded"
+	for b := 1; b < len(names); b++ {
+		var set []string
+		for i, n := range basisBits {
+			if b&(1<<i) != 0 {
+				set = append(set, n)
 			}
-			s += n
 		}
+		names[b] = strings.Join(set, ",")
 	}
-	return s
-}
+	return names
+}()
+
+// String lists the bits, "recorded" for none.
+func (b Basis) String() string { return basisNames[int(b)%len(basisNames)] }
 
 // PlaceholderYear is the year in which a stamp with MissingYear is kept until
 // it is resolved; it is a leap year so that "Feb 29" survives.
