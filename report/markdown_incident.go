@@ -362,6 +362,7 @@ func (m *markdown) commands(d *mdDoc, in *view.Incident) {
 		return
 	}
 	d.heading(3, "Check it yourself")
+	d.para("Run where the inputs lie; the last one runs on the node itself:")
 	shown := all[:min(len(all), m.limits.commands)]
 	d.fence("sh", strings.Join(shown, "\n"))
 	if n := len(all) - len(shown); n > 0 {

@@ -7,31 +7,68 @@ import (
 	"time"
 
 	"github.com/probe-forensics/probe-forensics/analyze/model"
+	"github.com/probe-forensics/probe-forensics/parsers/event"
 )
 
-// Commands lists the commands that show the records an incident rests on: those
-// the analysis gave, else one per piece of evidence and a journalctl line for
-// the node itself.
+// Commands lists the commands that show the records an incident rests on, to be
+// run where the inputs lie: those the analysis gave, else one per piece of
+// evidence and a journalctl line for the node itself.
 func (c *Case) Commands(in *Incident) []string {
 	if len(in.Reproduce) > 0 {
 		return in.Reproduce
 	}
 	var out []string
+	add := func(cmd string) {
+		if cmd != "" && !slices.Contains(out, cmd) {
+			out = append(out, cmd)
+		}
+	}
 	for _, role := range []string{model.RoleFor, model.RoleAgainst, model.RoleContext} {
 		for _, e := range in.By(role) {
-			if cmd := c.Command(e.Ref); cmd != "" && !slices.Contains(out, cmd) {
-				out = append(out, cmd)
+			if s := c.streams[e.Ref.Stream]; s.model != nil && s.model.Format == "journal-binary" && s.input.Path != "-" {
+				if !e.Time.IsZero() {
+					add(journalFile(s.model.Path, e.Time.Nanos))
+				}
+				continue
 			}
+			add(c.Command(e.Ref))
 		}
 	}
 	if !in.Window.First.IsZero() {
 		from, to := in.Span()
-		const layout = "2006-01-02 15:04:05"
-		out = append(out, fmt.Sprintf("journalctl -u kubelet --utc --since '%s' --until '%s'",
-			from.Time().Format(layout), to.Add(time.Second).Time().Format(layout)))
+		cmd := "journalctl -u kubelet --utc" + between(from, to)
+		if in.Node != "" {
+			cmd += " # on " + quote(in.Node)
+		}
+		out = append(out, cmd)
 	}
 	return out
 }
+
+// between bounds what journalctl prints. Without the zone it would take the times
+// for those of the machine's own.
+func between(from, to event.Nanos) string {
+	const layout = "2006-01-02 15:04:05 UTC"
+	return fmt.Sprintf(" --since '%s' --until '%s'", from.Time().Format(layout), to.Add(time.Second).Time().Format(layout))
+}
+
+// journalFile shows the entries of a binary journal around a record: they have
+// no numbers. journalctl reads files, not pipes, so a member of an archive is
+// written to one first.
+func journalFile(path string, at event.Nanos) string {
+	show := " -o short-precise --utc" + between(at.Add(-time.Second), at.Add(time.Second))
+	read := reader(path)
+	if file, ok := strings.CutPrefix(read, "cat "); ok {
+		return "journalctl --file " + file + show
+	}
+	return read + " > extracted.journal && journalctl --file extracted.journal" + show
+}
+
+// Lines that are shown of a record that has many.
+const (
+	objectLines  = 40
+	verboseLines = 25
+)
 
 // Command shows one record with the tools of every node, "" when the record is
 // not in a file or its place is not known.
@@ -49,7 +86,16 @@ func (c *Case) Command(r model.Ref) string {
 		return read + " | tshark -r - " + filter
 	}
 	// Printed packets are numbered by line.
-	script := fmt.Sprintf("sed -n '%dp'", max(r.Line, r.Packet))
+	line := max(r.Line, r.Packet)
+	script := fmt.Sprintf("sed -n '%dp'", line)
+	switch s.model.Format {
+	case "kube-yaml":
+		script = fmt.Sprintf("sed -n '%d,%dp'", line, line+objectLines)
+	case "journal-verbose":
+		script = fmt.Sprintf("sed -n '%d,%dp'", line, line+verboseLines)
+	case "journal-export":
+		script = fmt.Sprintf("sed -n '%d,/^$/p'", line)
+	}
 	if file, ok := strings.CutPrefix(read, "cat "); ok {
 		return script + " " + file
 	}
@@ -61,7 +107,7 @@ func (c *Case) Command(r model.Ref) string {
 func reader(path string) string {
 	parts := strings.Split(path, "!/")
 	if len(parts) == 1 {
-		return "cat " + quote(path)
+		return "cat " + file(path)
 	}
 	var steps []string
 	for i, archive := range parts[:len(parts)-1] {
@@ -76,7 +122,7 @@ func member(archive, name string, outer bool) string {
 	lower := strings.ToLower(archive)
 	from := "-"
 	if outer {
-		from = quote(archive)
+		from = file(archive)
 	}
 	tar := ""
 	for suffix, flags := range map[string]string{".tar": "-xOf", ".tar.gz": "-xzOf", ".tgz": "-xzOf", ".tar.xz": "-xJOf", ".txz": "-xJOf",
@@ -86,7 +132,7 @@ func member(archive, name string, outer bool) string {
 		}
 	}
 	if tar != "" {
-		return "tar " + tar + " " + from + " " + quote(name)
+		return "tar " + tar + " " + from + " " + entry(name)
 	}
 	for suffix, program := range map[string]string{".gz": "gzip", ".xz": "xz", ".zst": "zstd", ".bz2": "bzip2"} {
 		if strings.HasSuffix(lower, suffix) {
@@ -99,7 +145,23 @@ func member(archive, name string, outer bool) string {
 	if strings.HasSuffix(lower, ".zip") && outer {
 		return "unzip -p " + from + " " + quote(name)
 	}
-	return "bsdtar -xOf " + from + " " + quote(name)
+	return "bsdtar -xOf " + from + " " + entry(name)
+}
+
+// file makes a word that no program takes for an option.
+func file(path string) string {
+	if strings.HasPrefix(path, "-") {
+		path = "./" + path
+	}
+	return quote(path)
+}
+
+// entry names a member of an archive, which can't be called by another path.
+func entry(name string) string {
+	if strings.HasPrefix(name, "-") {
+		return "-- " + quote(name)
+	}
+	return quote(name)
 }
 
 // quote makes a word of the shell. Names with control characters use the form
@@ -115,7 +177,7 @@ func quote(s string) string {
 			plain = false
 		}
 	}
-	if plain && s[0] != '-' {
+	if plain {
 		return s
 	}
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"

@@ -30,7 +30,7 @@ const (
 	paper   = 794 // A4 at 96 dots per inch
 )
 
-type view struct {
+type sight struct {
 	name string
 	browser.View
 }
@@ -49,7 +49,7 @@ func TestPagesInABrowser(t *testing.T) {
 	if gather := filepath.Join(public, "mustgather", "must-gather-metal.tar.xz"); exists(gather) {
 		inputs["must-gather"] = gather
 	}
-	views := []view{
+	views := []sight{
 		{"desktop", browser.View{Width: desktop, Height: 900}},
 		{"desktop-dark", browser.View{Width: desktop, Height: 900, Dark: true}},
 		{"phone", browser.View{Width: phone, Height: 844}},
@@ -83,7 +83,7 @@ func TestPagesInABrowser(t *testing.T) {
 }
 
 // look opens a page and checks it in every view.
-func look(t *testing.T, b *browser.Browser, name, path string, views []view) {
+func look(t *testing.T, b *browser.Browser, name, path string, views []sight) {
 	t.Helper()
 	p := openPage(t, b, path)
 	for _, v := range views {
