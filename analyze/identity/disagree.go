@@ -55,6 +55,11 @@ func (x *Index) Disagreements() []Disagreement {
 		out = append(out, x.sourcesOf(p)...)
 	}
 	out = append(out, x.claimants()...)
+	for i := range out {
+		if d := &out[i]; d.To != 0 && d.To < d.From {
+			d.To = d.From // the clocks of its records disagree too
+		}
+	}
 	slices.SortStableFunc(out, func(a, b Disagreement) int { return cmp.Compare(a.From, b.From) })
 	return out
 }
@@ -123,9 +128,6 @@ func (x *Index) against(p *Pod, a, b *Interval) (Disagreement, bool) {
 	}
 	d := pairOf(p, lose, win, sl, sw)
 	d.From, d.To = max(sa[0].at, sb[0].at), cmp.Or(lose.To, win.To)
-	if d.To != 0 && d.To < d.From {
-		d.From = d.To
-	}
 	d.Believed = better(sw, sl) != 0
 	d.Why = verdict(sw, sl, win.IP, d.Believed)
 	if at, ok := x.left(p, lose, sl); ok && nearest(sl) < Direct {

@@ -99,7 +99,11 @@ func (b *Builder) sandboxes(p *Pod) {
 		s.Refs = append(s.Refs, st.Ref)
 	}
 	for _, id := range order {
-		p.Sandboxes = append(p.Sandboxes, *at[id])
+		s := at[id]
+		if s.To != 0 && s.To < s.From {
+			s.To = s.From
+		}
+		p.Sandboxes = append(p.Sandboxes, *s)
 	}
 	slices.SortStableFunc(p.Sandboxes, func(a, c Sandbox) int { return cmp.Or(cmp.Compare(a.From, c.From), strings.Compare(a.ID, c.ID)) })
 	for i := range p.Sandboxes[:max(len(p.Sandboxes)-1, 0)] {

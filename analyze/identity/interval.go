@@ -35,7 +35,7 @@ func (b *Builder) intervals(p *Pod) {
 		for i, ip := range f.p.IPs {
 			ip = ip.Unmap()
 			if f.p.Fact == event.IPReleased {
-				if iv := at[key{ip, sb}]; iv != nil && f.at != 0 {
+				if iv := at[key{ip, sb}]; iv != nil && f.at > iv.From {
 					iv.To = f.at
 					iv.Sources = append(iv.Sources, Source{Kind: f.p.Via + " (released)", Trust: f.rank, At: f.at, Ref: f.ref})
 				}
@@ -63,6 +63,12 @@ func (b *Builder) intervals(p *Pod) {
 			if sb < 0 && f.at != 0 && f.at < iv.From {
 				iv.From = f.at
 			}
+			if iv.To != 0 && f.at > iv.To && iv.ended() && NearnessOf(f.p.Via) == Direct {
+				iv.To = 0 // taken back, and handed out again
+				if sb >= 0 {
+					iv.To = p.Sandboxes[sb].To
+				}
+			}
 			if iv.MAC.IsZero() {
 				iv.MAC = f.p.MAC
 			}
@@ -82,10 +88,19 @@ func (b *Builder) intervals(p *Pod) {
 		if end != 0 && (iv.To == 0 || iv.To > end) {
 			iv.To = end
 		}
+		iv.forward()
 		p.Intervals = append(p.Intervals, *iv)
 	}
 	b.x.settle(p)
 	primaries(p, b.nodes[p.Node])
+}
+
+// forward keeps an interval from ending before it begins, where records of an
+// end and a begin come from clocks that disagree.
+func (iv *Interval) forward() {
+	if iv.To != 0 && iv.To < iv.From {
+		iv.To = iv.From
+	}
 }
 
 // maxSources bounds the statements kept per interval.

@@ -95,6 +95,9 @@ func (x *Index) settle(p *Pod) {
 		}
 	}
 	x.early(p)
+	for i := range p.Intervals {
+		p.Intervals[i].forward()
+	}
 	slices.SortStableFunc(p.Intervals, compareIntervals)
 }
 

@@ -10,6 +10,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/probe-forensics/probe-forensics/analyze/model"
 )
 
 // committed are the recordings that lie in the repository, by the name of their
@@ -113,4 +115,30 @@ func tree(t *testing.T, dir string) map[string]string {
 		return err
 	}))
 	return out
+}
+
+// Four pods of one node fail in the same minutes for four reasons: overlap makes
+// no group.
+func TestOverlapMergesNothing(t *testing.T) {
+	r := reportOf(t, committed["mixed"]).result(t)
+	causes := map[string]bool{}
+	for _, i := range r.Incidents {
+		assert.Equal(t, model.ScopePod, i.Scope, i.Summary)
+		causes[i.Cause.ID] = true
+	}
+	assert.Len(t, r.Incidents, 4)
+	assert.Len(t, causes, 4)
+}
+
+// A healthy bundle gets an answer: no incident, what was looked at, and nothing
+// that disagrees.
+func TestHealthyBundleIsAnswered(t *testing.T) {
+	m := reportOf(t, committed["healthy"])
+	r := m.result(t)
+	assert.Empty(t, r.Incidents)
+	assert.Empty(t, r.IPDisagreements)
+	assert.Positive(t, r.Checked.Probes)
+	assert.False(t, r.Checked.From.IsZero())
+	assert.NotNil(t, r.Checked.CouldNot)
+	assert.Contains(t, string(m.read(t, "report.md")), "What was checked")
 }
