@@ -1,7 +1,6 @@
 // Command probe-forensics-cloud is probe-forensics with object stores: inputs,
 // lists and outputs may be s3, gs, azblob and file URLs. It is a program and a
-// module of its own, so that the plain one stays small and cannot reach a
-// network.
+// module of its own, so that the plain one stays small and opens no connection.
 package main
 
 import (
