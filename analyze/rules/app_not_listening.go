@@ -83,6 +83,10 @@ func evalAppNotListening(c *Case) (v Verdict) {
 		v.Con(GroupTiming, w, before)
 		v.Limit(0.60, "the port was served before in the same container run")
 	}
+	if len(text) == 1 && text[0].Count <= 1 && !c.has(MissPodObjects) && len(inside) == 0 {
+		// Neither its start nor its run is known: it may have been starting.
+		v.Limit(0.39, "one refusal, and no input tells whether the container had just started")
+	}
 	if out := c.NotInPod(refused); len(out) > 0 {
 		v.Con(GroupTwoPoints, WeightDirect, flowFact("The connections never reached the pod: something else refused them.", out))
 	}

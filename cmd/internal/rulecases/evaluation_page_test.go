@@ -23,7 +23,7 @@ objects and captures. They are too large for the repository. Thresholds and weig
 figures say that the rules hold together, not how they will fare elsewhere.`
 	headCases  = "Cases of the repository"
 	introCases = `Small inputs in ` + "`fixtures/rules` and `fixtures/cases`" + `, written after public reports: for every cause one it must name and
-one it must leave to a look-alike. Cases of pairs, with and without what tells two look-alikes apart, stand in `+"`fixtures/pairs`"+`
+one it must leave to a look-alike. Cases of pairs, with and without what tells two look-alikes apart, stand in ` + "`fixtures/pairs`" + `
 and are not counted here.`
 	missed = "(no incident)"
 )
