@@ -10,7 +10,7 @@ LDFLAGS     := -s -w -X github.com/probe-forensics/probe-forensics/cmd/internal/
 
 export CGO_ENABLED = 0
 
-.PHONY: help build demo test lint law generate queries cloud manifests fuzz race vuln eval mutation bench bench-quick bench-go release-snapshot clean FORCE
+.PHONY: help build demo test lint law generate queries cloud manifests fuzz race vuln eval mutation bench bench-quick bench-go release-snapshot reproducible clean FORCE
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -34,7 +34,7 @@ law: ## check which package imports which
 	$(GO) test ./cmd/internal/law
 
 generate: ## rewrite what is generated from the code
-	$(GO) test ./cmd/internal/cli -run 'TestManualPage|TestReadme|TestCausePages|TestFormatsPage' -update
+	$(GO) test ./cmd/internal/cli -run 'TestManualPage|TestReadme|TestCausePages|TestFormatsPage|TestConfigSchema' -update
 	$(GO) test ./report ./report/term ./report/parquetout -update
 	$(GO) test ./cmd/internal/rulecases -run TestEvaluation -update
 	$(GO) test ./cmd/internal/outputs -run "TestGoldenReports|TestFlavors" -update
@@ -66,6 +66,9 @@ vuln: ## check against the Go vulnerability database
 
 mutation: ## damage all recordings (../shared), check, and write docs/reliability.md
 	$(GO) test ./cmd/internal/mutation -rounds 6 -update -timeout 30m -v
+
+reproducible: ## build twice in folders of other names, compare the bytes
+	.ci/reproducible
 
 release-snapshot: ## build the archives of a release in dist/, without a network
 	.github/release/snapshot $(VERSION)

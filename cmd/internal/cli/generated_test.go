@@ -97,10 +97,19 @@ func TestCausePageSections(t *testing.T) {
 	}
 }
 
-// TestConfigSchema checks the schema's shape against the grammar.
+// TestConfigSchema checks the schema's shape against the grammar, and keeps the
+// published one in step; -update rewrites it.
 func TestConfigSchema(t *testing.T) {
-	data, err := json.Marshal(configSchema(testParser(t).Model))
+	const path = "../../../docs/schema/config.schema.json"
+	var text bytes.Buffer
+	require.NoError(t, writeJSON(&text, configSchema(testParser(t).Model)))
+	data := text.Bytes()
+	if *update {
+		require.NoError(t, os.WriteFile(path, data, 0o644))
+	}
+	committed, err := os.ReadFile(path)
 	require.NoError(t, err)
+	assert.Equal(t, string(committed), text.String(), "not in step: run go test ./cmd/internal/cli -run TestConfigSchema -update")
 	var schema struct {
 		AdditionalProperties bool
 		Properties           map[string]struct {
@@ -261,4 +270,19 @@ func conforms(t *testing.T, at string, v any, schema, defs map[string]any) {
 	default:
 		assert.IsType(t, 1.0, v, at)
 	}
+}
+
+// TestConfigurationPage reads the file that docs/configuration.md shows.
+func TestConfigurationPage(t *testing.T) {
+	page, err := os.ReadFile("../../../docs/configuration.md")
+	require.NoError(t, err)
+	_, text, ok := strings.Cut(string(page), "```yaml\n")
+	require.True(t, ok)
+	text, _, _ = strings.Cut(text, "```\n")
+	path := filepath.Join(t.TempDir(), "shown.yaml")
+	require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+	var stderr bytes.Buffer
+	rt := &session{ctx: t.Context(), stdout: &bytes.Buffer{}, stderr: &stderr, env: func(string) string { return "" }}
+	assert.Equal(t, ExitDone, rt.main([]string{"analyze", "--help", "--config", path}), stderr.String())
+	assert.Equal(t, ExitDone, rt.main([]string{"version", "--config", path}), stderr.String())
 }

@@ -253,3 +253,18 @@ func TestDependenciesAreExplained(t *testing.T) {
 		}
 	}
 }
+
+// TestNothingIsSentAnywhere wants no package of the program, cmd included, to be
+// able to open a connection or start a process. Only the benchmarks, a program
+// of their own, and what makes fixtures run others.
+func TestNothingIsSentAnywhere(t *testing.T) {
+	for _, p := range listPackages(t) {
+		from := strings.TrimPrefix(p.ImportPath, module)
+		if from == "cmd/internal/bench" || strings.HasPrefix(from, "fixtures/") {
+			continue
+		}
+		for _, imp := range p.Imports {
+			assert.NotContains(t, []string{"net", "net/http", "net/rpc", "net/smtp", "crypto/tls", "os/exec", "plugin"}, imp, from)
+		}
+	}
+}
