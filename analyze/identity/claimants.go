@@ -28,6 +28,9 @@ func (x *Index) claimants() []Disagreement {
 	return out
 }
 
+// maxClaimants bounds the claims to one address that are compared.
+const maxClaimants = 512
+
 // lived is a time in which a pod surely held an address.
 type lived struct {
 	p        *Pod
@@ -50,7 +53,7 @@ func (x *Index) claimantsOf(ip netip.Addr) (Disagreement, bool) {
 			if iv.To != 0 {
 				l.to = min(l.to, iv.To)
 			}
-			if l.to > l.from {
+			if l.to > l.from && len(all) < maxClaimants {
 				all = append(all, l)
 			}
 		}

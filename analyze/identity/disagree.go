@@ -49,7 +49,7 @@ func (x *Index) Disagreements() []Disagreement {
 	var out []Disagreement
 	for _, p := range x.Pods {
 		// Without a UID several incarnations of a name are one pod here.
-		if p.HostNetwork || p.UID == "" {
+		if p.HostNetwork || p.UID == "" || len(p.Intervals) > maxCompared {
 			continue
 		}
 		out = append(out, x.sourcesOf(p)...)

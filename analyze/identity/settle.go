@@ -71,9 +71,17 @@ func comparable(a, b *Interval) bool {
 	return a.IP != b.IP && a.IP.Is4() == b.IP.Is4() && a.Sandbox == b.Sandbox && !a.Secondary && !b.Secondary
 }
 
+// maxCompared bounds the intervals of one pod that are compared with each other:
+// a pod has a few. More are names without a UID, or made up.
+const maxCompared = 256
+
 // settle ends addresses that were replaced inside one sandbox, and marks those
 // that are only still told of: they are owned no longer.
 func (x *Index) settle(p *Pod) {
+	defer func() { slices.SortStableFunc(p.Intervals, compareIntervals) }()
+	if len(p.Intervals) > maxCompared {
+		return
+	}
 	for i := range p.Intervals {
 		for j := range p.Intervals {
 			a, b := &p.Intervals[i], &p.Intervals[j]
@@ -98,7 +106,6 @@ func (x *Index) settle(p *Pod) {
 	for i := range p.Intervals {
 		p.Intervals[i].forward()
 	}
-	slices.SortStableFunc(p.Intervals, compareIntervals)
 }
 
 // early drops what was told of the next sandbox's address a moment before the
@@ -131,6 +138,9 @@ func compareIntervals(a, b Interval) int {
 // address the first one. The kubelet sorts what the runtime reports by the
 // family of the node's own first address.
 func primaries(p *Pod, n *Node) {
+	if len(p.Intervals) > maxCompared {
+		return
+	}
 	family := ""
 	if n != nil && len(n.Addresses) > 0 {
 		family = "; the node's first address is " + familyName(n.Addresses[0])

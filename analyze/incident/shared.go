@@ -266,9 +266,12 @@ func controlPlane(p *identity.Pod) string {
 // plugins groups pods of one node whose sandboxes its network plugin failed or
 // kept waiting to the same moment.
 func plugins(parts []int, all []Judged) []Group {
-	return cluster(parts, all, func(a, b *Judged) bool {
-		return a.Node == b.Node && a.Node != "" && a.Cause == b.Cause && a.Last.Sub(b.Last).Abs() <= together
-	}, func(ps []int) *Group {
+	return cluster(parts, all, func(j *Judged) string {
+		if j.Node == "" {
+			return ""
+		}
+		return j.Node + " " + j.Cause
+	}, func(a, b *Judged) bool { return a.Last.Sub(b.Last).Abs() <= together }, func(ps []int) *Group {
 		j := &all[ps[0]]
 		return &Group{Kind: SharedPlugin, Parts: ps, Text: fmt.Sprintf("The network of node %s served none of %d pods until the same moment.", j.Node, len(ps))}
 	})
@@ -277,44 +280,58 @@ func plugins(parts []int, all []Judged) []Group {
 // workloads groups pods of one workload that fail alike on several nodes from the
 // same moment on: what they share is what the workload depends on.
 func workloads(parts []int, all []Judged) []Group {
-	return cluster(parts, all, func(a, b *Judged) bool {
-		return workload(a.Pods[0]) == workload(b.Pods[0]) && a.Cause == b.Cause && a.Signature == b.Signature && a.First.Sub(b.First).Abs() <= together
-	}, func(ps []int) *Group {
-		nodes := make(map[string]bool)
-		for _, i := range ps {
-			nodes[all[i].Node] = true
-		}
-		if len(nodes) < 2 {
-			return nil
-		}
-		return &Group{Kind: SharedWorkload, Parts: ps, Text: fmt.Sprintf("%d pods of one workload failed alike on %d nodes from the same moment on.", len(ps), len(nodes))}
-	})
+	return cluster(parts, all, func(j *Judged) string { return workload(j.Pods[0]) + " " + j.Cause + " " + j.Signature },
+		func(a, b *Judged) bool { return a.First.Sub(b.First).Abs() <= together }, func(ps []int) *Group {
+			nodes := make(map[string]bool)
+			for _, i := range ps {
+				nodes[all[i].Node] = true
+			}
+			if len(nodes) < 2 {
+				return nil
+			}
+			return &Group{Kind: SharedWorkload, Parts: ps, Text: fmt.Sprintf("%d pods of one workload failed alike on %d nodes from the same moment on.", len(ps), len(nodes))}
+		})
 }
 
-// cluster groups parts that all fit the first of their group.
-func cluster(parts []int, all []Judged, fits func(a, b *Judged) bool, group func([]int) *Group) []Group {
+// cluster groups parts of one key ("" for none) that all fit the first of their
+// group.
+func cluster(parts []int, all []Judged, key func(*Judged) string, fits func(a, b *Judged) bool, group func([]int) *Group) []Group {
+	of := make(map[string][]int)
+	var keys []string
+	for _, i := range parts {
+		k := key(&all[i])
+		if k == "" {
+			continue
+		}
+		if of[k] == nil {
+			keys = append(keys, k)
+		}
+		of[k] = append(of[k], i)
+	}
 	var out []Group
 	used := make(map[int]bool)
-	for n, i := range parts {
-		if used[i] {
-			continue
-		}
-		ps := []int{i}
-		pods := map[*identity.Pod]bool{all[i].Pods[0]: true}
-		for _, j := range parts[n+1:] {
-			if p := all[j].Pods[0]; !used[j] && !pods[p] && fits(&all[i], &all[j]) {
-				ps = append(ps, j)
-				pods[p] = true
+	for _, k := range keys {
+		for n, i := range of[k] {
+			if used[i] {
+				continue
 			}
-		}
-		if len(ps) < sharedPods {
-			continue
-		}
-		if g := group(ps); g != nil {
-			for _, j := range ps {
-				used[j] = true
+			ps := []int{i}
+			pods := map[*identity.Pod]bool{all[i].Pods[0]: true}
+			for _, j := range of[k][n+1:] {
+				if p := all[j].Pods[0]; !used[j] && fits(&all[i], &all[j]) && !pods[p] {
+					ps = append(ps, j)
+					pods[p] = true
+				}
 			}
-			out = append(out, *g)
+			if len(ps) < sharedPods {
+				continue
+			}
+			if g := group(ps); g != nil {
+				for _, j := range ps {
+					used[j] = true
+				}
+				out = append(out, *g)
+			}
 		}
 	}
 	return out
