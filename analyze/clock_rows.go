@@ -53,11 +53,14 @@ func (r *run) captureClocks() []model.Clock {
 	out := []model.Clock{}
 	for _, a := range r.aligned {
 		for _, c := range a.Captures {
-			m := model.Clock{Node: c.Node, Kind: "capture", Source: c.Info.Path, OffsetMS: milliseconds(c.Offset), UncertaintyMS: milliseconds(a.Uncertainty),
+			// Times of day were put on a day, which is no difference between clocks.
+			day := r.captureDay(c.Info)
+			offset := c.Offset - day
+			m := model.Clock{Node: c.Node, Kind: "capture", Source: c.Info.Path, OffsetMS: milliseconds(offset), UncertaintyMS: milliseconds(a.Uncertainty),
 				Method: a.Method, Anchors: a.Pairs, Applied: a.Applied || a.Method == "given"}
 			switch {
 			case a.Method == "none":
-				m.Undetermined = c.Offset == 0
+				m.Undetermined = offset == 0
 				m.Note = "undetermined: fewer than three attempts of the log can be compared with connections; the clocks are taken for one"
 			case !a.Applied && a.Method == "attempts":
 				m.OffsetMS = milliseconds(a.Value)
@@ -65,8 +68,11 @@ func (r *run) captureClocks() []model.Clock {
 			}
 			if a.Applied {
 				for _, v := range a.Rivals {
-					m.Rivals = append(m.Rivals, milliseconds(c.Offset-a.Value+v))
+					m.Rivals = append(m.Rivals, milliseconds(offset-a.Value+v))
 				}
+			}
+			if day != 0 {
+				m.Note = strings.TrimPrefix(m.Note+"; times of day, put on "+event.Nanos(day).Time().Format(time.DateOnly), "; ")
 			}
 			out = append(out, m)
 		}

@@ -211,12 +211,17 @@ func moved(t event.Nanos, d time.Duration) event.Nanos {
 // captureShift is what must be added to a capture's times: the day of a text
 // without dates, and an offset the user gave.
 func (r *run) captureShift(s *event.StreamInfo) time.Duration {
-	var d time.Duration
-	if slices.Contains(s.Capture.Lacks, "date") {
-		d += time.Duration(r.resolver.Day(s.ID))
-	}
 	o, _ := r.givenCapture(s)
-	return d + o
+	return r.captureDay(s) + o
+}
+
+// captureDay is the midnight that times of a text without dates count from, zero
+// for a capture that has dates.
+func (r *run) captureDay(s *event.StreamInfo) time.Duration {
+	if !slices.Contains(s.Capture.Lacks, "date") {
+		return 0
+	}
+	return time.Duration(r.resolver.Day(s.ID))
 }
 
 // givenCapture is the offset the user named for a capture or its node.

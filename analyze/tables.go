@@ -209,7 +209,8 @@ type flowName struct {
 // vantage is where and how a capture was taken.
 type vantage struct {
 	node, point string
-	offset      time.Duration
+	offset      time.Duration // added to every time
+	moved       time.Duration // of it, the difference between clocks
 }
 
 // tables offers the rows that are too many for report.json. It keeps no attempt,
@@ -218,7 +219,7 @@ type vantage struct {
 func (r *run) tables(attempts *attemptTable) model.Tables {
 	views := make(map[event.StreamID]vantage)
 	for _, c := range r.captures.Captures {
-		views[c.Info.ID] = vantage{c.Node, string(c.Point), c.Offset}
+		views[c.Info.ID] = vantage{c.Node, string(c.Point), c.Offset, c.Offset - r.captureDay(c.Info)}
 	}
 	names := make(map[event.Ref]*flowName)
 	for _, c := range r.captures.Conns {
@@ -245,7 +246,7 @@ func (r *run) tables(attempts *attemptTable) model.Tables {
 						continue
 					}
 					v, known := views[e.Ref.Stream]
-					row := &model.FlowRow{Flow: f.Shift(v.offset), Ref: e.Ref, Node: e.Node, OffsetMS: float64(v.offset) / 1e6}
+					row := &model.FlowRow{Flow: f.Shift(v.offset), Ref: e.Ref, Node: e.Node, OffsetMS: milliseconds(v.moved)}
 					if known {
 						row.Node, row.Capture = v.node, v.point
 					}

@@ -341,7 +341,11 @@ func (c *Case) HealedByEgress() Fact {
 		return Fact{}
 	}
 	f.Refs = cite(f.Refs...)
-	f.Claim = fmt.Sprintf("The failures stopped right after a frame from the pod's own address, with no container event between (seen %d times).", f.N)
+	f.Claim = "The failures stopped right after a frame from the pod's own address, with no container event between"
+	if f.N > 1 {
+		f.Claim += fmt.Sprintf(" (seen %d times)", f.N)
+	}
+	f.Claim += "."
 	return f
 }
 

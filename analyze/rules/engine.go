@@ -223,7 +223,7 @@ func whyNot(primary, k *candidate) string {
 			return "against it: " + con[0].Claim
 		}
 		if !v.Satisfied && len(k.rule.Needs) > 0 {
-			return "necessary evidence was not found: " + lowerFirst(k.rule.Needs[0])
+			return "what it needs was not found: " + lowerFirst(k.rule.Needs[0])
 		}
 		if primary != nil {
 			if d := discriminator(primary.rule, k.rule); d != "" {

@@ -1,6 +1,8 @@
 package rules
 
 import (
+	"fmt"
+
 	"github.com/probe-forensics/probe-forensics/analyze/probe"
 	"github.com/probe-forensics/probe-forensics/parsers/event"
 )
@@ -45,7 +47,7 @@ func evalMeshRedirect(c *Case) (v Verdict) {
 		// leaves room for a redirect in its own namespace.
 		return v
 	}
-	v.Need(GroupKubelet, WeightStateLoose, factOf("Refused.", text))
+	v.Need(GroupKubelet, WeightStateLoose, factOf(fmt.Sprintf("%d attempts were refused.", len(text)), text))
 	v.Sup(GroupTiming, WeightStateLoose, before)
 	v.Sup(GroupPodPcap, 0.2, flowFact("The RST left the pod itself, which served the port before on the same IP.", in))
 	v.Satisfied = before.OK() || redirect.OK()
