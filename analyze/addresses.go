@@ -49,27 +49,19 @@ func sourceOf(s identity.Source) model.IPSource {
 
 // nodes writes down the addresses of the nodes.
 func (r *run) nodes() []model.Node {
+	told := make(map[string][]netip.Addr) // by their pods
+	for _, p := range r.index.Pods {
+		told[p.Node] = append(told[p.Node], p.NodeIPs()...)
+	}
 	out := []model.Node{}
 	for _, n := range r.index.Nodes {
 		if n.Name == "" || !glob(r.opts.Nodes, n.Name) {
 			continue
 		}
 		m := model.Node{Name: n.Name, Addresses: []string{}, PodCIDRs: []string{}}
-		add := func(ips []netip.Addr) {
-			for _, ip := range ips {
-				if s := ip.Unmap().String(); !slices.Contains(m.Addresses, s) {
-					m.Addresses = append(m.Addresses, s)
-				}
-			}
-		}
-		add(n.Addresses)
-		for _, p := range r.index.Pods {
-			if p.Node != n.Name {
-				continue
-			}
-			add(p.HostIPs)
-			if p.HostNetwork {
-				add(p.StatusIPs)
+		for _, ip := range slices.Concat(n.Addresses, told[n.Name]) {
+			if s := ip.Unmap().String(); !slices.Contains(m.Addresses, s) {
+				m.Addresses = append(m.Addresses, s)
 			}
 		}
 		for _, c := range n.PodCIDRs {

@@ -456,15 +456,19 @@ func (x *Index) share() {
 		}
 	}
 	for _, p := range x.Pods {
-		for _, ip := range p.HostIPs {
+		for _, ip := range p.NodeIPs() {
 			x.shared[ip.Unmap()] = true
 		}
-		if p.HostNetwork {
-			for _, ip := range p.StatusIPs {
-				x.shared[ip.Unmap()] = true
-			}
-		}
 	}
+}
+
+// NodeIPs are the addresses that the pod's object gives its node: hostIPs, and
+// the pod's own where it is on the host network.
+func (p *Pod) NodeIPs() []netip.Addr {
+	if p.HostNetwork {
+		return slices.Concat(p.HostIPs, p.StatusIPs)
+	}
+	return p.HostIPs
 }
 
 // resolveNamed gives facts that carry only a name to the incarnation that bore

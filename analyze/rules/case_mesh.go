@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"iter"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,9 +15,6 @@ import (
 // proxyContainers are the container names of known mesh proxies.
 var proxyContainers = []string{"istio-proxy", "linkerd-proxy", "kuma-sidecar", "consul-dataplane", "envoy", "envoy-sidecar"}
 
-// meshLabel enrols a pod, or all pods of a namespace, in a mesh without sidecars.
-const meshLabel = "istio.io/dataplane-mode"
-
 // isProxy reports whether a container is a mesh's proxy, by its name.
 func isProxy(container string) bool { return slices.Contains(proxyContainers, container) }
 
@@ -29,17 +27,41 @@ func rewritten(w *probe.Worker) bool { return strings.HasPrefix(w.Path, "/app-he
 func (c *Case) ambient() Fact {
 	for _, p := range c.Pods {
 		for _, a := range slices.Concat(p.Annotations, p.Labels) {
-			if strings.HasPrefix(a.Key, "ambient.istio.io/redirection") && a.Value == "enabled" || a.Key == meshLabel && a.Value == "ambient" {
+			if strings.HasPrefix(a.Key, "ambient.istio.io/redirection") && a.Value == "enabled" || a.Key == event.FactMeshMode && a.Value == "ambient" {
 				return Fact{Claim: "The pod is in ambient mode: " + a.Key + "=" + a.Value + ".", Refs: cite(p.Snapshot), N: 1}
 			}
 		}
 	}
-	for _, o := range c.Index.Objects {
-		if o.ObjectKind == "Namespace" && factValue(o.Facts, meshLabel) == "ambient" && slices.ContainsFunc(c.Pods, func(p *identity.Pod) bool { return p.Namespace == o.Name }) {
-			return Fact{Claim: "The namespace is enrolled in a mesh: " + meshLabel + "=ambient.", At: o.At, Refs: cite(o.Ref), N: 1}
+	for o, mode := range c.meshModes() {
+		if mode == "ambient" {
+			f := enrolment(o, mode)
+			f.At = o.At
+			return f
 		}
 	}
 	return Fact{}
+}
+
+// meshModes yields what is recorded of the namespaces of the incident's pods and
+// bears the label of a mesh, with its value, in the order of the records.
+func (c *Case) meshModes() iter.Seq2[*identity.Object, string] {
+	return func(yield func(*identity.Object, string) bool) {
+		for i := range c.Index.Objects {
+			o := &c.Index.Objects[i]
+			if o.ObjectKind != "Namespace" || !slices.ContainsFunc(c.Pods, func(p *identity.Pod) bool { return p.Namespace == o.Name }) {
+				continue
+			}
+			for _, f := range o.Facts {
+				if f.Key == event.FactMeshMode && !yield(o, f.Value) {
+					return
+				}
+			}
+		}
+	}
+}
+
+func enrolment(o *identity.Object, mode string) Fact {
+	return Fact{Claim: "The namespace is enrolled in a mesh: " + event.FactMeshMode + "=" + mode + ".", Refs: cite(o.Ref), N: 1}
 }
 
 // proxyNotReady cites what says that a proxy of the incident's pods was not ready

@@ -270,14 +270,9 @@ func (c *Case) Mesh() Fact {
 				return Fact{Claim: "The pod is marked for a mesh: " + a.Key + ".", Refs: cite(p.Snapshot), N: 1}
 			}
 		}
-		for _, o := range c.Index.Objects {
-			if o.ObjectKind != "Namespace" || o.Name != p.Namespace {
-				continue
-			}
-			for _, f := range o.Facts {
-				if f.Key == meshLabel && f.Value != "" {
-					return Fact{Claim: "The namespace is enrolled in a mesh: " + f.Key + "=" + f.Value + ".", Refs: cite(o.Ref), N: 1}
-				}
+		for o, mode := range c.meshModes() {
+			if o.Name == p.Namespace && mode != "" {
+				return enrolment(o, mode)
 			}
 		}
 	}
@@ -285,7 +280,7 @@ func (c *Case) Mesh() Fact {
 }
 
 func meshMark(key string) bool {
-	for _, k := range [...]string{"sidecar.istio.io/status", meshLabel, "ambient.istio.io/redirection", "linkerd.io/proxy-version", "kuma.io/sidecar-injected"} {
+	for _, k := range [...]string{"sidecar.istio.io/status", event.FactMeshMode, "ambient.istio.io/redirection", "linkerd.io/proxy-version", "kuma.io/sidecar-injected"} {
 		if key == k {
 			return true
 		}

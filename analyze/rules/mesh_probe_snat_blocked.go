@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/probe-forensics/probe-forensics/analyze/identity"
 	"github.com/probe-forensics/probe-forensics/parsers/event"
 )
 
@@ -75,18 +74,13 @@ func (c *Case) enrolled() (since, left Fact) {
 	for _, m := range c.Members {
 		period = max(period, m.Worker.Period+m.Worker.Timeout)
 	}
-	for _, o := range c.Index.Objects {
-		if o.At == 0 || o.ObjectKind != "Namespace" || !slices.ContainsFunc(c.Pods, func(p *identity.Pod) bool { return p.Namespace == o.Name }) {
-			continue
-		}
-		for _, f := range o.Facts {
-			switch {
-			case f.Key != meshLabel:
-			case f.Value == "ambient" && o.At >= c.First.Add(-period-slack) && o.At <= c.First:
-				since.add("Namespace "+o.Name+" was enrolled in the mesh "+secs(c.First.Sub(o.At))+" before the failures began.", o.At, o.Ref)
-			case f.Value != "ambient" && c.Recovered != 0 && o.At >= c.Last.Add(-period) && o.At <= c.Recovered:
-				left.add("They ended when namespace "+o.Name+" was taken out of the mesh.", o.At, o.Ref)
-			}
+	for o, mode := range c.meshModes() {
+		switch {
+		case o.At == 0: // an object that no request dates
+		case mode == "ambient" && o.At >= c.First.Add(-period-slack) && o.At <= c.First:
+			since.add("Namespace "+o.Name+" was enrolled in the mesh "+secs(c.First.Sub(o.At))+" before the failures began.", o.At, o.Ref)
+		case mode != "ambient" && c.Recovered != 0 && o.At >= c.Last.Add(-period) && o.At <= c.Recovered:
+			left.add("They ended when namespace "+o.Name+" was taken out of the mesh.", o.At, o.Ref)
 		}
 	}
 	return since, left

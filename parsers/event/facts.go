@@ -20,6 +20,10 @@ const (
 	FactMTLSMode      = "mtls-mode"
 	FactPortMTLS      = "port-mtls" // "8080=DISABLE"; repeated
 
+	// Namespaces. FactMeshMode is the label that enrols all pods of a namespace (or one
+	// pod) in a mesh without sidecars: "ambient"; "" and others take it out.
+	FactMeshMode = "istio.io/dataplane-mode"
+
 	// Endpoints, EndpointSlice, Service.
 	FactService     = "service"
 	FactAddressType = "address-type"

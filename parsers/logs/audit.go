@@ -84,7 +84,7 @@ func auditWanted(line []byte) bool {
 		}
 	}
 	// Every line names a namespace; few change one.
-	if bytes.Contains(line, []byte(meshEnrolment)) {
+	if bytes.Contains(line, []byte(event.FactMeshMode)) {
 		return true
 	}
 	// A damaged line must be seen, too.
@@ -227,14 +227,11 @@ func (o *objectStream) call(c *auditCall) {
 	}
 }
 
-// meshEnrolment is the label by which a namespace joins and leaves an ambient mesh.
-const meshEnrolment = "istio.io/dataplane-mode"
-
 // enrolment tells when a namespace joined or left a mesh: the new value of its
 // label, "" where a request took it away. Other changes of a namespace bear on no
 // probe.
 func (o *objectStream) enrolment(c *auditCall) {
-	label := c.request.get("metadata", "labels", meshEnrolment)
+	label := c.request.get("metadata", "labels", event.FactMeshMode)
 	if !label.ok() {
 		return
 	}
@@ -244,7 +241,7 @@ func (o *objectStream) enrolment(c *auditCall) {
 	}
 	o.in.Info.Kept++
 	o.emit(c.at, "", &event.ObjectSeen{ObjectKind: "Namespace", Name: orDefault(c.ref.Name, c.ref.Namespace), UID: c.ref.UID,
-		Facts: []event.Fact{{Key: meshEnrolment, Value: mode}}})
+		Facts: []event.Fact{{Key: event.FactMeshMode, Value: mode}}})
 }
 
 func (o *objectStream) podCall(c *auditCall, body field) {

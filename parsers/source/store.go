@@ -5,7 +5,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"path"
@@ -167,6 +167,11 @@ func ReadAll(ctx context.Context, s Store, name string, limit int64) ([]byte, er
 	if o.Directory {
 		return nil, fs.ErrNotExist
 	}
+	return ReadObject(ctx, s, o, limit)
+}
+
+// ReadObject is ReadAll for a file that Stat or List has described.
+func ReadObject(ctx context.Context, s Store, o Object, limit int64) ([]byte, error) {
 	r, err := s.Open(ctx, o)
 	if err != nil {
 		return nil, err
@@ -174,7 +179,7 @@ func ReadAll(ctx context.Context, s Store, name string, limit int64) ([]byte, er
 	defer r.Close()
 	data, err := io.ReadAll(io.LimitReader(r, limit+1))
 	if err == nil && int64(len(data)) > limit {
-		err = errors.New("too large")
+		err = fmt.Errorf("%s: larger than %d bytes", o.Name, limit)
 	}
 	return data, err
 }

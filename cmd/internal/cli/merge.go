@@ -167,7 +167,7 @@ func reasonOf(err error) string {
 
 // readRow reads a row of runs/, nil when the file is something else.
 func (rt *session) readRow(s store.Store, o source.Object) (*runRow, error) {
-	data, err := rt.content(s, o)
+	data, err := source.ReadObject(rt.ctx, s, o, maxContent)
 	if failed, ok := errors.AsType[*store.Error](err); ok {
 		return nil, failf("%w", failed)
 	}

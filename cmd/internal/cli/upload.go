@@ -166,20 +166,6 @@ func (d *storeDepot) Has(name string, size int64) bool {
 // maxContent bounds files that are read whole: reports, rows and lists.
 const maxContent = 1 << 30
 
-// content returns the bytes of a report or a row.
-func (rt *session) content(s store.Store, o source.Object) ([]byte, error) {
-	r, err := s.Open(rt.ctx, o)
-	if err != nil {
-		return nil, err
-	}
-	defer r.Close()
-	data, err := io.ReadAll(io.LimitReader(r, maxContent+1))
-	if err == nil && len(data) > maxContent {
-		err = errors.New(o.Name + ": too large for a report")
-	}
-	return data, err
-}
-
 // writeFile writes one file, whole or not at all.
 func (rt *session) writeFile(name string, write func(io.Writer) error) error {
 	if !store.IsURL(name) {

@@ -85,7 +85,7 @@ func (rt *session) readReport(path string) (*model.Result, error) {
 // decodeReport reads a report.json.
 func (rt *session) decodeReport(s store.Store, o source.Object) (*model.Result, error) {
 	path := o.Name
-	text, err := rt.content(s, o)
+	text, err := source.ReadObject(rt.ctx, s, o, maxContent)
 	if err != nil {
 		return nil, failf("%w", err)
 	}
