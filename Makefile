@@ -34,7 +34,7 @@ law: ## check which package imports which
 	$(GO) test ./cmd/internal/law
 
 generate: ## rewrite what is generated from the code
-	$(GO) test ./cmd/internal/cli -run 'TestManualPage|TestReadme|TestCausePages|TestFormatsPage|TestConfigSchema' -update
+	$(GO) test ./cmd/internal/cli -run 'TestManualPage|TestReadme|TestCausePages|TestFormatsPage|TestProblemsPage|TestConfigSchema' -update
 	$(GO) test ./report ./report/term ./report/parquetout -update
 	$(GO) test ./cmd/internal/rulecases -run TestEvaluation -update
 	$(GO) test ./cmd/internal/outputs -run "TestGoldenReports|TestFlavors" -update

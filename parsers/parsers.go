@@ -114,6 +114,8 @@ type Ignored struct {
 type UnreadableError struct {
 	// Reasons are sentences that name place and cause, at most 50.
 	Reasons []string
+	// Try are sentences on what to do, one for each kind of reason.
+	Try []string
 }
 
 func (e *UnreadableError) Error() string {
@@ -157,9 +159,21 @@ func Open(ctx context.Context, inputs []string, opts Options) (*Case, error) {
 // read.
 func (c *Case) readable() (*Case, error) {
 	if !slices.ContainsFunc(c.infos, func(i *event.StreamInfo) bool { return i.Format != "" }) {
-		return nil, errors.Join(&UnreadableError{Reasons: c.reasons()}, c.Close())
+		return nil, errors.Join(&UnreadableError{Reasons: c.reasons(), Try: c.Remedies()}, c.Close())
 	}
 	return c, nil
+}
+
+// Remedies lists what to do about the problems of the case, each once, in the
+// order of the problems.
+func (c *Case) Remedies() []string {
+	var out []string
+	for _, p := range c.problems {
+		if try := p.Kind().Try; try != "" && !slices.Contains(out, try) {
+			out = append(out, try)
+		}
+	}
+	return out
 }
 
 // reasons lists why nothing could be read.

@@ -40,7 +40,7 @@ func htmlCaseTables(c *view.Case, p *htmlCase) {
 	}
 	p.Inputs = columns("Inputs", "`Input", "Size", "`sha256", "Streams")
 	p.Streams = columns("Streams that held something", "`Path", "Format", "`Node", "Records", "Kept", "@First (UTC)", "@Last (UTC)")
-	p.Problems = columns("Problems in the inputs", "`Place", "Code", "Count", "What")
+	p.Problems = columns("Problems in the inputs", "`Place", "Code", "Count", "What", "What to do")
 	for _, in := range res.Inputs {
 		p.Inputs.add(in.Path, view.Bytes(in.Bytes), in.SHA256, view.Number(int64(len(in.Streams))))
 		for i := range in.Streams {
@@ -49,7 +49,7 @@ func htmlCaseTables(c *view.Case, p *htmlCase) {
 				p.Streams.add(s.Path, formatOf(s), s.Node, view.Number(s.Records), view.Number(s.Kept), timeText(s.First), timeText(s.Last))
 			}
 			for _, x := range s.Problems {
-				p.Problems.add(s.Path+event.Ref{Stream: 1, Line: x.Line, Offset: x.Offset, Packet: x.Packet}.Place(), x.Code, view.Number(max(x.Count, 1)), x.Message)
+				p.Problems.add(s.Path+event.Ref{Stream: 1, Line: x.Line, Offset: x.Offset, Packet: x.Packet}.Place(), x.Code, view.Number(max(x.Count, 1)), x.Message, event.Problem{Code: x.Code}.Kind().Try)
 			}
 		}
 	}

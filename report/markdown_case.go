@@ -179,11 +179,20 @@ func when(t model.Time) escape.MD {
 func (m *markdown) problems(d *mdDoc) {
 	var rows [][]escape.MD
 	var total, n int64
+	var remedies []escape.MD
+	seen := map[string]bool{}
 	for _, in := range m.Res.Inputs {
 		for _, s := range in.Streams {
 			for _, p := range s.Problems {
-				total += max(p.Count, 1)
+				kind := event.Problem{Code: p.Code}.Kind()
+				if kind.Loses {
+					total += max(p.Count, 1)
+				}
 				n++
+				if kind.Try != "" && !seen[p.Code] {
+					remedies = append(remedies, escape.Text(p.Code+": "+kind.Try))
+				}
+				seen[p.Code] = true
 				if len(rows) == m.limits.problems {
 					continue
 				}
@@ -199,4 +208,6 @@ func (m *markdown) problems(d *mdDoc) {
 	d.para(escape.Text(view.Count(total, "record could", "records could")), " not be used as they are; the first place of each kind:")
 	d.table([]escape.MD{"Place", "Code", "Count", "What"}, rows)
 	d.rest(int(n)-len(rows), "kind", "kinds")
+	d.para("What to do:")
+	d.list(remedies)
 }

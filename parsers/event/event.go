@@ -20,7 +20,6 @@ package event
 
 import (
 	"cmp"
-	"fmt"
 	"iter"
 	"strconv"
 )
@@ -121,23 +120,6 @@ func (k Kind) String() string {
 		return kindNames[k]
 	}
 	return "kind(" + strconv.Itoa(int(k)) + ")"
-}
-
-// Problem is damage or a limit met in an input, as data. Where is the place,
-// Code a stable kebab-case word ("truncated", "bad-record", "unknown-format",
-// "empty", "unsupported-link-type" ...), Message a lower-case sentence that
-// says what and why, Count how often it was met in this stream (first place
-// kept).
-type Problem struct {
-	Ref     Ref
-	Path    string // logical path where the stream has no id (unreadable member)
-	Code    string
-	Message string
-	Count   int64
-}
-
-func (p Problem) String() string {
-	return fmt.Sprintf("%s%s: %s: %s", p.Path, p.Ref.Place(), p.Code, p.Message)
 }
 
 // Sink receives what a parser finds. It is called by one goroutine per stream.

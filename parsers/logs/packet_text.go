@@ -275,7 +275,7 @@ func (d *packetDecoder) message() string {
 		return fmt.Sprintf("a packet names a host instead of its address, and nothing tells the address: first %q", d.what)
 	case "unresolved-port":
 		return fmt.Sprintf("a packet names a service whose port is not known: first %q", d.what)
-	case "cut-packet":
+	case "packet-cut":
 		return "a packet was not captured to the end of its headers, or not printed so"
 	}
 	return fmt.Sprintf("a packet is not in a known form: first %q", d.what)

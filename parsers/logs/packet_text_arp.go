@@ -33,7 +33,7 @@ func (d *packetDecoder) arp(b []byte) {
 		}
 	}
 	if bytes.Contains(b, []byte("[|ARP]")) || bytes.Contains(b, []byte("[|arp]")) {
-		d.fail("cut-packet", b)
+		d.fail("packet-cut", b)
 		return
 	}
 	p.Kind = flow.ARP
@@ -49,7 +49,7 @@ func (d *packetDecoder) arp(b []byte) {
 		}
 		sender, ok := after(rest, "tell ")
 		if !ok {
-			d.fail("cut-packet", b)
+			d.fail("packet-cut", b)
 			return
 		}
 		d.arpAddresses(word(sender), target)
@@ -58,7 +58,7 @@ func (d *packetDecoder) arp(b []byte) {
 		address, rest, _ := cutByte(b, ' ')
 		r, ok := after(rest, "is-at ")
 		if !ok {
-			d.fail("cut-packet", b)
+			d.fail("packet-cut", b)
 			return
 		}
 		p.ARPOpcode = 2
@@ -77,7 +77,7 @@ func (d *packetDecoder) arp(b []byte) {
 		p.ARPOpcode, p.SenderMAC = 1, p.EthSrc
 		d.arpAddresses([]byte("0.0.0.0"), word(b[len("Probe "):]))
 	case bytes.HasPrefix(b, []byte("Unknown")):
-		d.fail("cut-packet", b)
+		d.fail("packet-cut", b)
 	default:
 		p.Kind = flow.Other // reverse and inverse ARP
 	}

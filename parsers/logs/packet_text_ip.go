@@ -45,7 +45,7 @@ func (d *packetDecoder) ip4(b []byte) {
 	if b = skipCut(b); len(b) > 0 && b[0] == '(' {
 		end := closing(b)
 		if end < 0 {
-			d.fail("cut-packet", b)
+			d.fail("packet-cut", b)
 			return
 		}
 		head := b[:end]
@@ -60,7 +60,7 @@ func (d *packetDecoder) ip4(b []byte) {
 		if b = skipBlanks(b[end+1:]); len(b) == 0 {
 			next, ok := d.nextLine()
 			if !ok {
-				d.fail("cut-packet", head)
+				d.fail("packet-cut", head)
 				return
 			}
 			b = next
@@ -74,7 +74,7 @@ func (d *packetDecoder) ip6(b []byte) {
 	if b = skipCut(b); len(b) > 0 && b[0] == '(' {
 		end := closing(b)
 		if end < 0 {
-			d.fail("cut-packet", b)
+			d.fail("packet-cut", b)
 			return
 		}
 		if ttl, ok := numberAfter(b[:end], "hlim "); ok && ttl < 256 {
@@ -105,7 +105,7 @@ func (d *packetDecoder) addresses(b []byte, fragment bool) {
 	src, rest, ok := bytes.Cut(b, []byte(" > "))
 	if !ok || bytes.IndexByte(src, ' ') >= 0 {
 		if bytes.Contains(b, []byte("[|ip")) || bytes.Contains(b, []byte("bad-")) || bytes.Contains(b, []byte("version ")) {
-			d.fail("cut-packet", b)
+			d.fail("packet-cut", b)
 		} else {
 			d.fail("unknown-packet", b)
 		}
@@ -162,7 +162,7 @@ func (d *packetDecoder) transport(b []byte, ports bool) {
 	case starts("Flags ["), ports && oldFlags(b), ports && starts("tcp "):
 		d.tcp(b)
 	case starts("[|tcp]"):
-		d.fail("cut-packet", b)
+		d.fail("packet-cut", b)
 		d.p.Kind = flow.TCP
 	case starts("ICMP6, "):
 		d.icmp6(b[len("ICMP6, "):])

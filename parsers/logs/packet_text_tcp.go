@@ -60,7 +60,7 @@ func (d *packetDecoder) tcp(b []byte) {
 		b = b[len("Flags ["):]
 		f, rest, ok := cutByte(b, ']')
 		if !ok {
-			d.fail("cut-packet", b)
+			d.fail("packet-cut", b)
 			return
 		}
 		p.Flags = printedFlags(f)

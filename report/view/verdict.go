@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/probe-forensics/probe-forensics/analyze/model"
+	"github.com/probe-forensics/probe-forensics/parsers/event"
 )
 
 // Verdict is the whole case in one sentence that a manager can repeat.
@@ -139,7 +140,9 @@ func (c *Case) Damage() string {
 				continue
 			}
 			for _, p := range s.Problems {
-				records += max(p.Count, 1)
+				if (event.Problem{Code: p.Code}).Kind().Loses {
+					records += max(p.Count, 1)
+				}
 			}
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/probe-forensics/probe-forensics/parsers/event"
 	"github.com/probe-forensics/probe-forensics/parsers/logs"
 )
 
@@ -116,6 +117,35 @@ Text and binary logs, objects and outputs:
 	cell := strings.NewReplacer("|", `\|`, "\n", " ")
 	for _, f := range logs.Formats() {
 		fmt.Fprintf(&page, "| `%s` | %s |\n", f.Name, cell.Replace(strings.TrimSuffix(f.Doc, ".")))
+	}
+	if *update {
+		require.NoError(t, os.WriteFile(path, page.Bytes(), 0o644))
+	}
+	committed, err := os.ReadFile(path)
+	require.NoError(t, err)
+	assert.Equal(t, string(committed), page.String(), "not in step: run make generate")
+}
+
+// TestProblemsPage keeps docs/problems.md in step with the kinds of problems;
+// -update rewrites it.
+func TestProblemsPage(t *testing.T) {
+	const path = "../../../docs/problems.md"
+	var page bytes.Buffer
+	page.WriteString(`# Problems in the inputs
+
+What a problem's code means, and what to do. A report lists the first place of each; with ` + "`--strict`" + ` a problem that
+loses something is exit code 4.
+
+| code | what was met | loses something | what to do |
+|---|---|---|---|
+`)
+	cell := strings.NewReplacer("|", `\|`)
+	for _, k := range event.ProblemKinds() {
+		loses := "no"
+		if k.Loses {
+			loses = "yes"
+		}
+		fmt.Fprintf(&page, "| `%s` | %s | %s | %s |\n", k.Code, cell.Replace(k.Means), loses, cell.Replace(k.Try))
 	}
 	if *update {
 		require.NoError(t, os.WriteFile(path, page.Bytes(), 0o644))

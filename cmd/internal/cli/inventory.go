@@ -32,6 +32,7 @@ type inventory struct {
 	Streams   []inventoryStream  `json:"streams"`
 	NotRead   []inventoryNotRead `json:"not_read"`
 	Problems  []string           `json:"problems"`
+	Remedies  []string           `json:"remedies"` // what to do about the problems
 	Questions []answer           `json:"questions"`
 }
 
@@ -135,7 +136,7 @@ func takeInventory(c *parsers.Case) (*inventory, error) {
 			all[kind] = append(all[kind], e.Ref.Stream)
 		}
 	}
-	inv := &inventory{Inputs: []inventoryInput{}, Nodes: []inventoryNode{}, Streams: []inventoryStream{}, NotRead: []inventoryNotRead{}, Problems: []string{}}
+	inv := &inventory{Inputs: []inventoryInput{}, Nodes: []inventoryNode{}, Streams: []inventoryStream{}, NotRead: []inventoryNotRead{}, Problems: []string{}, Remedies: []string{}}
 	for _, in := range c.Inputs() {
 		inv.Inputs = append(inv.Inputs, inventoryInput{in.Path, in.SHA256, in.Bytes})
 	}
@@ -168,6 +169,7 @@ func takeInventory(c *parsers.Case) (*inventory, error) {
 	for _, p := range c.Problems() {
 		inv.Problems = append(inv.Problems, place(p)+": "+p.Code+": "+p.Message)
 	}
+	inv.Remedies = append(inv.Remedies, c.Remedies()...)
 	inv.Questions = ask(all)
 	return inv, nil
 }

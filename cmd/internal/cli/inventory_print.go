@@ -148,6 +148,9 @@ func (inv *inventory) printLeftOut(w io.Writer, _ bool) {
 		for _, p := range inv.Problems {
 			fmt.Fprintf(w, "%s\n", escape.Visible(p))
 		}
+		for _, r := range inv.Remedies {
+			fmt.Fprintf(w, "try: %s\n", r)
+		}
 	}
 }
 

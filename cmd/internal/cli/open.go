@@ -70,8 +70,12 @@ func (rt *session) openInputs(inputs []string, limits source.Limits) (*parsers.C
 	if err == nil && kept(c) > fewEvents {
 		rt.garbage(gcAnalysing)
 	}
-	if _, ok := errors.AsType[*parsers.UnreadableError](err); ok {
-		return nil, failf("%w", err)
+	if unreadable, ok := errors.AsType[*parsers.UnreadableError](err); ok {
+		failure := failf("%w", err)
+		for _, hint := range unreadable.Try {
+			failure.try("%s", hint)
+		}
+		return nil, failure
 	}
 	return c, err
 }
@@ -181,10 +185,6 @@ func (rt *session) checkInputs(inputs []string) error {
 	return nil
 }
 
-// notDamage are the codes of problems that tell of an input's peculiarities, not
-// of records that were lost.
-var notDamage = map[string]bool{"reversed": true, "stamps-disagree": true}
-
 // damage returns the problems that mean lost records: members that no format
 // claims are none, unless they are an input themselves.
 func damage(c *parsers.Case) []event.Problem { return lost(c.Problems()) }
@@ -192,7 +192,7 @@ func damage(c *parsers.Case) []event.Problem { return lost(c.Problems()) }
 func lost(problems []event.Problem) []event.Problem {
 	var out []event.Problem
 	for _, p := range problems {
-		if notDamage[p.Code] || p.Code == "unknown-format" && strings.Contains(p.Path, "!/") {
+		if !p.Kind().Loses || p.Code == "unknown-format" && strings.Contains(p.Path, "!/") {
 			continue
 		}
 		out = append(out, p)

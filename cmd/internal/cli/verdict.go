@@ -59,7 +59,7 @@ func (f *exitFlags) verdict(res *model.Result, damaged []event.Problem) error {
 	}
 	if f.Strict && len(damaged) > 0 {
 		err := fmt.Errorf("--strict: %d problems in the inputs, the first at %s: %s: %s", len(damaged), place(damaged[0]), damaged[0].Code, damaged[0].Message)
-		return &exitError{code: ExitDamaged, err: err}
+		return &exitError{code: ExitDamaged, err: err, hints: []string{damaged[0].Kind().Try}}
 	}
 	return nil
 }
