@@ -164,6 +164,9 @@ func (s *Set) arrange() {
 // Apply adds an offset to all times of some captures: their clock was not that
 // of the node.
 func (s *Set) Apply(offsets map[*Capture]time.Duration) {
+	if len(offsets) == 0 {
+		return
+	}
 	for c, d := range offsets {
 		c.Offset += d
 		c.First, c.Last = c.First.Add(d), c.Last.Add(d)

@@ -98,6 +98,7 @@ type Set struct {
 	byServer map[netip.AddrPort][]*Conn
 	// Indexes of ARP and Egress, by address, in time order.
 	arpOf, egressOf map[netip.Addr][]int32
+	egressFrom      map[event.MAC][]int32
 	index           *identity.Index
 }
 

@@ -110,17 +110,28 @@ func (s *Set) EgressOf(ip netip.Addr, from, to event.Nanos) []EgressSeen {
 	return out
 }
 
-// EgressBetween returns the frames that hosts sent of their own accord in
-// [from, to].
-func (s *Set) EgressBetween(from, to event.Nanos) []EgressSeen {
-	at := func(a EgressSeen) event.Nanos { return a.At }
-	seen := s.Egress[since(s.Egress, from, at):]
-	return seen[:since(seen, to+1, at)]
+// LastEgress returns the last frame in [from, to] that the address or, unless it
+// is zero, the MAC sent of its own accord; nil when there is none.
+func (s *Set) LastEgress(ip netip.Addr, mac event.MAC, from, to event.Nanos) *EgressSeen {
+	last := int32(-1)
+	look := func(list []int32) {
+		if i := since(list, to+1, func(i int32) event.Nanos { return s.Egress[i].At }); i > 0 && s.Egress[list[i-1]].At >= from {
+			last = max(last, list[i-1])
+		}
+	}
+	look(s.egressOf[ip])
+	if !mac.IsZero() {
+		look(s.egressFrom[mac])
+	}
+	if last < 0 {
+		return nil
+	}
+	return &s.Egress[last]
 }
 
 // byAddress indexes the sightings, which are in time order.
 func (s *Set) byAddress() {
-	s.arpOf, s.egressOf = make(map[netip.Addr][]int32), make(map[netip.Addr][]int32)
+	s.arpOf, s.egressOf, s.egressFrom = make(map[netip.Addr][]int32), make(map[netip.Addr][]int32), make(map[event.MAC][]int32)
 	for i := range s.ARP {
 		a := &s.ARP[i]
 		s.arpOf[a.TargetIP] = append(s.arpOf[a.TargetIP], int32(i))
@@ -129,7 +140,9 @@ func (s *Set) byAddress() {
 		}
 	}
 	for i := range s.Egress {
-		s.egressOf[s.Egress[i].IP] = append(s.egressOf[s.Egress[i].IP], int32(i))
+		e := &s.Egress[i]
+		s.egressOf[e.IP] = append(s.egressOf[e.IP], int32(i))
+		s.egressFrom[e.MAC] = append(s.egressFrom[e.MAC], int32(i))
 	}
 }
 

@@ -35,6 +35,7 @@ const applyFrom = 100 * time.Millisecond
 // captures whose offset the user gave.
 func (s *Set) Align(caps *capture.Set, fixed func(*capture.Capture) bool) []Alignment {
 	var out []Alignment
+	move := make(map[*capture.Capture]time.Duration)
 	for _, g := range sameClock(caps) {
 		al := Alignment{Captures: g, Method: "none"}
 		if fixed(g[0]) {
@@ -51,15 +52,14 @@ func (s *Set) Align(caps *capture.Set, fixed func(*capture.Capture) bool) []Alig
 			al.Offset, al.Method = o, "attempts"
 			if o.Value > applyFrom || o.Value < -applyFrom {
 				al.Applied = true
-				move := make(map[*capture.Capture]time.Duration)
 				for _, c := range g {
 					move[c] = o.Value
 				}
-				caps.Apply(move)
 			}
 		}
 		out = append(out, al)
 	}
+	caps.Apply(move)
 	return out
 }
 
@@ -69,15 +69,17 @@ func (s *Set) Align(caps *capture.Set, fixed func(*capture.Capture) bool) []Alig
 // is moved onto the clock of the first.
 func sameClock(caps *capture.Set) [][]*capture.Capture {
 	var groups [][]*capture.Capture
+	move := make(map[*capture.Capture]time.Duration)
+	apart := distances(caps)
 	for _, c := range caps.Captures {
 		placed := false
 		for i, g := range groups {
-			d, n := between(caps, g[0], c)
+			d, n := median(apart[[2]*capture.Capture{g[0], c}])
 			if n == 0 && (g[0].Node != c.Node || c.Node == "") {
 				continue
 			}
 			if n >= 3 && d.Abs() > applyFrom {
-				caps.Apply(map[*capture.Capture]time.Duration{c: d})
+				move[c] = d
 			}
 			groups[i] = append(g, c)
 			placed = true
@@ -87,26 +89,31 @@ func sameClock(caps *capture.Set) [][]*capture.Capture {
 			groups = append(groups, []*capture.Capture{c})
 		}
 	}
+	caps.Apply(move)
 	return groups
 }
 
-// between is the median of how much later a saw the SYNs that b saw too.
-func between(caps *capture.Set, a, b *capture.Capture) (time.Duration, int) {
-	var ds []time.Duration
+// distances tells of each two captures, in both orders, how much later the first
+// saw the SYNs that both saw.
+func distances(caps *capture.Set) map[[2]*capture.Capture][]time.Duration {
+	apart := make(map[[2]*capture.Capture][]time.Duration)
 	for _, c := range caps.Conns {
-		var x, y *event.Flow
 		for i := range c.Sightings {
-			switch c.Sightings[i].Capture {
-			case a:
-				x = c.Sightings[i].Flow
-			case b:
-				y = c.Sightings[i].Flow
+			x := &c.Sightings[i]
+			for j := range c.Sightings {
+				y := &c.Sightings[j]
+				if i != j && x.Flow.SYN.Seen() && y.Flow.SYN.Seen() {
+					k := [2]*capture.Capture{x.Capture, y.Capture}
+					apart[k] = append(apart[k], x.Flow.SYN.At.Sub(y.Flow.SYN.At))
+				}
 			}
 		}
-		if x != nil && y != nil && x.SYN.Seen() && y.SYN.Seen() {
-			ds = append(ds, x.SYN.At.Sub(y.SYN.At))
-		}
 	}
+	return apart
+}
+
+// median sorts the durations and returns the middle one, and how many there are.
+func median(ds []time.Duration) (time.Duration, int) {
 	if len(ds) == 0 {
 		return 0, 0
 	}

@@ -152,7 +152,10 @@ type Set struct {
 	// matched exactly and were matched nearest first.
 	Greedy int
 
-	byPod  map[*identity.Pod][]*Worker // kept by OfPod, of as many workers as listed
+	// Indexes of as many workers as listed.
+	byPod  map[*identity.Pod][]*Worker
+	byName map[podName][]*Worker
+	byNode map[string][]*Worker
 	listed int
 
 	index    *identity.Index
@@ -161,15 +164,41 @@ type Set struct {
 	restarts map[string][]identity.Restart // by node, in time order
 }
 
+// podName is what a pod has in common with those before and after it.
+type podName struct{ namespace, name string }
+
 // OfPod returns the workers of a pod, in the order of Workers.
 func (s *Set) OfPod(p *identity.Pod) []*Worker {
-	if s.byPod == nil || s.listed != len(s.Workers) {
-		s.byPod, s.listed = make(map[*identity.Pod][]*Worker), len(s.Workers)
-		for _, w := range s.Workers {
-			s.byPod[w.Pod] = append(s.byPod[w.Pod], w)
-		}
-	}
+	s.list()
 	return s.byPod[p]
+}
+
+// OfName returns the workers of the pods of a pod's name, itself among them, in
+// the order of Workers.
+func (s *Set) OfName(p *identity.Pod) []*Worker {
+	s.list()
+	return s.byName[podName{p.Namespace, p.Name}]
+}
+
+// OnNode returns the workers of a node's pods, in the order of Workers.
+func (s *Set) OnNode(node string) []*Worker {
+	s.list()
+	return s.byNode[node]
+}
+
+// list indexes the workers, once they have become more.
+func (s *Set) list() {
+	if s.byPod != nil && s.listed == len(s.Workers) {
+		return
+	}
+	s.byPod, s.byName, s.byNode = make(map[*identity.Pod][]*Worker), make(map[podName][]*Worker), make(map[string][]*Worker)
+	s.listed = len(s.Workers)
+	for _, w := range s.Workers {
+		name := podName{w.Pod.Namespace, w.Pod.Name}
+		s.byPod[w.Pod] = append(s.byPod[w.Pod], w)
+		s.byName[name] = append(s.byName[name], w)
+		s.byNode[w.Pod.Node] = append(s.byNode[w.Pod.Node], w)
+	}
 }
 
 // Namesakes returns the other pods of the pod's name.

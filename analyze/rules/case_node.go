@@ -130,22 +130,24 @@ func network(w *probe.Worker) bool { return w.Handler != "exec" }
 // it counts those.
 func (c *Case) othersFailing() Fact {
 	f := Fact{}
-	var pods []*identity.Pod
-	for _, w := range c.Probes.Workers {
-		if w.Pod.Node != c.Node || !network(w) {
+	var last *identity.Pod // a pod's workers stand together
+	from, to := c.First.Add(-10*time.Second), c.Last.Add(10*time.Second)
+	for _, w := range c.Probes.OnNode(c.Node) {
+		if w.Pod == last || !network(w) {
 			continue
 		}
 		for _, a := range w.Attempts {
-			if a.Class.Timeout() && a.End >= c.First.Add(-10*time.Second) && a.End <= c.Last.Add(10*time.Second) && len(a.Refs) > 0 && !slices.Contains(pods, w.Pod) {
-				pods = append(pods, w.Pod)
+			if a.Class.Timeout() && a.End >= from && a.End <= to && len(a.Refs) > 0 {
+				last = w.Pod
 				f.add("", a.End, a.Refs[0])
+				break
 			}
 		}
 	}
-	if len(pods) < 2 {
+	if f.N < 2 {
 		return Fact{}
 	}
-	f.Claim = fmt.Sprintf("Network probes of %d pods of the node time out at the same time.", len(pods))
+	f.Claim = fmt.Sprintf("Network probes of %d pods of the node time out at the same time.", f.N)
 	return f
 }
 
@@ -153,8 +155,8 @@ func (c *Case) othersFailing() Fact {
 // no failure in the window, although they were probed: the node as a whole works.
 func (c *Case) othersServed() Fact {
 	f := Fact{}
-	for _, w := range c.Probes.Workers {
-		if w.Pod.Node != c.Node || slices.Contains(c.Pods, w.Pod) || !network(w) {
+	for _, w := range c.Probes.OnNode(c.Node) {
+		if slices.Contains(c.Pods, w.Pod) || !network(w) {
 			continue
 		}
 		var good []event.Ref
@@ -184,8 +186,8 @@ func (c *Case) othersServed() Fact {
 // execPassing cites exec probes of the node that went well in the window.
 func (c *Case) execPassing() Fact {
 	f := Fact{}
-	for _, w := range c.Probes.Workers {
-		if w.Pod.Node != c.Node || network(w) {
+	for _, w := range c.Probes.OnNode(c.Node) {
+		if network(w) {
 			continue
 		}
 		for _, a := range w.Attempts {
@@ -247,10 +249,7 @@ func (c *Case) kubeletQuiet(from, to event.Nanos) Fact {
 			after = record{at, ref}
 		}
 	}
-	for _, w := range c.Probes.Workers {
-		if w.Pod.Node != c.Node {
-			continue
-		}
+	for _, w := range c.Probes.OnNode(c.Node) {
 		for _, a := range w.Attempts {
 			if a.Source != "log" && a.Source != "log+packets" || len(a.Refs) == 0 {
 				continue

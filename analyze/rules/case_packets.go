@@ -364,19 +364,11 @@ func (c *Case) unplacedRestarts(w *probe.Worker) bool {
 // egressOf adds the last frame the failing target sent of its own accord between
 // two attempts.
 func (c *Case) egressOf(f Fact, a, b *probe.Attempt) Fact {
-	ip := a.Conn.Server.Addr()
-	mac := b.Conn
-	var hit *capture.EgressSeen
-	for _, e := range c.Captures.EgressBetween(a.End, b.Start) {
-		same := e.IP == ip
-		if mac != nil {
-			m := mac.Seen().Flow.AnswerMAC
-			same = same || !m.IsZero() && e.MAC == m
-		}
-		if same {
-			hit = &e
-		}
+	var mac event.MAC
+	if b.Conn != nil {
+		mac = b.Conn.Seen().Flow.AnswerMAC
 	}
+	hit := c.Captures.LastEgress(a.Conn.Server.Addr(), mac, a.End, b.Start)
 	if hit == nil {
 		return f
 	}

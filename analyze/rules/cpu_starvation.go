@@ -225,10 +225,7 @@ func millicores(q string) (float64, bool) {
 // execLate cites exec probes of the node that ran out of time meanwhile.
 func (c *Case) execLate() Fact {
 	f := Fact{}
-	for _, w := range c.Probes.Workers {
-		if w.Pod.Node != c.Node {
-			continue
-		}
+	for _, w := range c.Probes.OnNode(c.Node) {
 		for _, a := range w.Attempts {
 			if a.Class == probe.ClassExecTimeout && a.End >= c.First && a.End <= c.Last && len(a.Refs) > 0 {
 				f.add("Exec probes of the node run out of time as well.", a.End, a.Refs[0])

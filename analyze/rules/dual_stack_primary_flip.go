@@ -78,10 +78,7 @@ func evalDualStackFlip(c *Case) (v Verdict) {
 // address family: of this pod, or of the pod of the same name before it.
 func (c *Case) otherFamilyServed(p *identity.Pod, failing4 bool) Fact {
 	f := Fact{}
-	for _, w := range c.Probes.Workers {
-		if w.Pod.Namespace != p.Namespace || w.Pod.Name != p.Name {
-			continue
-		}
+	for _, w := range c.Probes.OfName(p) {
 		for _, a := range w.Attempts {
 			if s := a.Server(); a.Outcome == event.OutcomeSucceeded && s.IsValid() && s.Addr().Is4() != failing4 && a.End < c.Last && len(a.Refs) > 0 {
 				f.add("The same workload's probe passed on "+s.String()+", the other address family.", a.End, a.Refs[0])

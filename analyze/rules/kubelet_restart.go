@@ -88,8 +88,8 @@ func (c *Case) readinessReset(settle time.Duration) Fact {
 
 // failedNear reports whether a readiness probe of the pod failed shortly before t.
 func (c *Case) failedNear(p *identity.Pod, t event.Nanos) bool {
-	for _, w := range c.Probes.Workers {
-		if w.Pod == p && w.Type == event.Readiness && slices.ContainsFunc(w.Attempts, func(a *probe.Attempt) bool {
+	for _, w := range c.Probes.OfPod(p) {
+		if w.Type == event.Readiness && slices.ContainsFunc(w.Attempts, func(a *probe.Attempt) bool {
 			return a.Failed() && a.End <= t.Add(time.Second) && t.Sub(a.End) < time.Minute
 		}) {
 			return true

@@ -142,10 +142,7 @@ func (c *Case) resumed() Fact {
 		if s.Code != incident.StateKubeletSilent {
 			continue
 		}
-		for _, w := range c.Probes.Workers {
-			if w.Pod.Node != c.Node {
-				continue
-			}
+		for _, w := range c.Probes.OnNode(c.Node) {
 			for _, a := range w.Attempts {
 				if a.Start >= s.To && a.Start.Sub(s.To) < time.Second && len(a.Refs) > 0 {
 					f.add("", a.Start, a.Refs[0])

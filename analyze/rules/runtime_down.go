@@ -147,8 +147,8 @@ func (c *Case) lostAfter(window time.Duration) Fact {
 // reach the runtime in the same time; N counts the pods.
 func (c *Case) othersErrored() Fact {
 	f := Fact{}
-	for _, w := range c.Probes.Workers {
-		if w.Pod.Node != c.Node || slices.Contains(c.Pods, w.Pod) {
+	for _, w := range c.Probes.OnNode(c.Node) {
+		if slices.Contains(c.Pods, w.Pod) {
 			continue
 		}
 		i := slices.IndexFunc(w.Attempts, func(a *probe.Attempt) bool {
