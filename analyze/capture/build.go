@@ -23,16 +23,10 @@ type Builder struct {
 	points map[string]string
 	shift  func(*event.StreamInfo) time.Duration
 	want   func(netip.AddrPort) bool
-	conns  map[connKey][]*Conn
+	conns  map[uint64]*Conn // by hash of the identity, the latest first
 	// Skipped counts flows that were left out because nothing asks for them.
 	Skipped int64
 	thin    *thinner // nil to keep everything
-}
-
-type connKey struct {
-	client, server netip.AddrPort
-	isn            uint32
-	relative       bool
 }
 
 // NewBuilder returns a builder for the captures among infos. want tells which
@@ -40,7 +34,7 @@ type connKey struct {
 // get node time; points are overrides by path or base name.
 func NewBuilder(x *identity.Index, infos []*event.StreamInfo, points map[string]string,
 	shift func(*event.StreamInfo) time.Duration, want func(netip.AddrPort) bool) *Builder {
-	b := &Builder{x: x, byID: make(map[event.StreamID]*Capture), points: points, shift: shift, want: want, conns: make(map[connKey][]*Conn)}
+	b := &Builder{x: x, byID: make(map[event.StreamID]*Capture), points: points, shift: shift, want: want, conns: make(map[uint64]*Conn)}
 	for _, s := range infos {
 		if s.Capture == nil {
 			continue
@@ -93,26 +87,33 @@ func (b *Builder) neighbour(c *Capture, e *event.Event) {
 }
 
 func (b *Builder) flow(c *Capture, f *event.Flow, ref event.Ref) {
-	k := connKey{client: f.Client, server: f.Server, isn: f.ISN, relative: f.Relative}
-	if f.Relative {
-		k.isn = 0
+	k := hashAddr(hashAddr(uint64(f.Client.Port())<<16|uint64(f.Server.Port()), f.Client.Addr()), f.Server.Addr())
+	if !f.Relative {
+		k ^= uint64(f.ISN) * 0x9e3779b97f4a7c15
 	}
 	var conn *Conn
-	for _, o := range b.conns[k] {
+	for o := b.conns[k]; o != nil; o = o.earlier {
+		if !sameSocket(o.Sightings[0].Flow, f) {
+			continue
+		}
 		// The same socket in another capture; a port used again later has another
 		// number, or (relative text) another time.
 		near := o.Sightings[0].Flow.First.At.Sub(f.First.At).Abs() < 2*time.Minute
 		if near && !slices.ContainsFunc(o.Sightings, func(s Sighting) bool { return s.Capture == c }) {
-			conn = o
-			break
+			conn = o // the first of several
 		}
 	}
 	if conn == nil {
-		conn = &Conn{Client: f.Client, Server: f.Server}
-		b.conns[k] = append(b.conns[k], conn)
+		conn = &Conn{Client: f.Client, Server: f.Server, earlier: b.conns[k]}
+		b.conns[k] = conn
 		b.set.Conns = append(b.set.Conns, conn)
 	}
 	conn.Sightings = append(conn.Sightings, Sighting{Capture: c, Flow: f, Ref: ref})
+}
+
+// sameSocket reports whether two flows have one identity, wherever each was seen.
+func sameSocket(x, y *event.Flow) bool {
+	return x.Client == y.Client && x.Server == y.Server && x.Relative == y.Relative && (x.Relative || x.ISN == y.ISN)
 }
 
 // Build sorts everything and finds for each connection its best sightings and

@@ -59,6 +59,8 @@ type Conn struct {
 	// pod; nil when no such capture saw it.
 	Node, Inside *Sighting
 	Pod          *identity.Pod // who held the server IP then, nil unknown or disputed
+
+	earlier *Conn // the one before with the same hash, for the builder
 }
 
 // Seen returns the best sighting: node side, else pod side.

@@ -15,8 +15,10 @@ const (
 	whole = 8
 	// around is how long before and after trouble every connection is kept.
 	around = time.Minute
-	// minRepeat is how often a client must have come back to count as periodic.
+	// minRepeat is how often a client must have come, each time within comeback of
+	// the time before, to count as periodic.
 	minRepeat = 4
+	comeback  = 2 * slowest
 	// undecided is how many connections a pair gets to show its pace.
 	undecided = 64
 	slowest   = 5 * time.Minute
@@ -30,23 +32,35 @@ const (
 // prober made, and probes that succeed like the ones before. Hashes that collide
 // make it keep too much, never too little.
 type Census struct {
-	pairs   []uint8
+	pairs   []visits
 	servers []uint64 // a bit each
+}
+
+// visits are how often in a row a client came to a server, and the minute of the
+// last time.
+type visits struct {
+	n      uint8
+	minute uint16
 }
 
 const censusSlots = 1 << 20
 
 // NewCensus returns an empty census.
 func NewCensus() *Census {
-	return &Census{pairs: make([]uint8, censusSlots), servers: make([]uint64, censusSlots/64)}
+	return &Census{pairs: make([]visits, censusSlots), servers: make([]uint64, censusSlots/64)}
 }
 
-// Observe counts a connection.
+// Observe counts a connection: one that came back in time, that is.
 func (c *Census) Observe(f *event.Flow) {
 	server := hashAddr(uint64(f.Server.Port()), f.Server.Addr())
-	n := &c.pairs[hashAddr(server, f.Client.Addr())&(censusSlots-1)]
-	if *n++; *n >= minRepeat {
-		*n = minRepeat
+	v := &c.pairs[hashAddr(server, f.Client.Addr())&(censusSlots-1)]
+	minute := uint16(f.First.At / event.Nanos(time.Minute))
+	// Flows come when they end, so one may have begun before the one before it.
+	if apart := int16(minute - v.minute); v.n > 0 && max(apart, -apart) > int16(comeback/time.Minute) {
+		v.n = 0
+	}
+	v.minute = minute
+	if v.n = min(v.n+1, minRepeat); v.n == minRepeat {
 		s := server & (censusSlots - 1)
 		c.servers[s/64] |= 1 << (s % 64)
 	}

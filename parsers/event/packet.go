@@ -69,9 +69,9 @@ type Flow struct {
 
 	SYN          Mark    // first SYN
 	SYNTimes     []Nanos // every SYN that is not a copy, first included, at most 16
-	SYNs         int     // how many, without copies
+	SYNs         int32   // how many, without copies
 	SYNACK       Mark
-	SYNACKs      int
+	SYNACKs      int32
 	LastSYNACK   Mark
 	ACK          Mark // client's first ACK after the SYN-ACK
 	Request      Mark // first payload from the client
@@ -83,13 +83,13 @@ type Flow struct {
 	ClientRST    Mark
 	ServerRST    Mark      // RST from the server's address
 	ICMP         ICMPError // the first one
-	ICMPErrors   int       // how many, without copies
+	ICMPErrors   int32     // how many, without copies
 	First, Last  Mark      // first and last frame of the connection
 
 	ClientBytes, ServerBytes     int64 // TCP payload
-	ClientRetrans, ServerRetrans int   // retransmitted data segments
-	MaxServerSegment             int
-	Copies                       int // frames that were copies of others
+	ClientRetrans, ServerRetrans int32 // retransmitted data segments
+	MaxServerSegment             int32
+	Copies                       int32 // frames that were copies of others
 
 	// Link layer: who the SYN was sent to and who answered. Zero when the link type
 	// has no such address (SLL has the sender's only).
@@ -126,10 +126,8 @@ type Flow struct {
 	// or the name of a status code other than OK ("UNIMPLEMENTED" ...).
 	GRPCStatus string
 
-	VLAN     uint16
-	Tunnel   string // as flow.Packet.Tunnel: "vxlan", "geneve", "ipip", "gre" ...
-	OuterSrc netip.Addr
-	OuterDst netip.Addr
+	VLAN   uint16
+	Tunnel string // as flow.Packet.Tunnel: "vxlan", "geneve", "ipip", "gre" ...
 
 	Evicted bool // ended by idle time-out or end of capture, not by FIN or RST
 }

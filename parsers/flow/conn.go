@@ -55,10 +55,8 @@ type conn struct {
 	rstSeq                    uint32
 	serverTS                  uint32
 
-	vlan     uint16
-	tunnel   string
-	outerSrc netip.Addr
-	outerDst netip.Addr
+	vlan   uint16
+	tunnel string
 
 	app    *app
 	target *event.TargetCount
@@ -164,7 +162,7 @@ func (t *Tracker) tcp(p *Packet) {
 		c.copies++
 		c.passes(p, side)
 		if c.tunnel == "" {
-			c.tunnel, c.outerSrc, c.outerDst = p.Tunnel, p.OuterSrc, p.OuterDst
+			c.tunnel = p.Tunnel
 		}
 		return
 	}
@@ -209,7 +207,7 @@ func (t *Tracker) open(k connKey, swapped bool, p *Packet) *conn {
 	c := t.table.add(k)
 	c.ref, c.first = p.Ref, p.mark()
 	c.clientIsB = swapped
-	c.vlan, c.tunnel, c.outerSrc, c.outerDst = p.VLAN, p.Tunnel, p.OuterSrc, p.OuterDst
+	c.vlan, c.tunnel = p.VLAN, p.Tunnel
 	c.noSeq = p.Lacks&LacksSeq != 0
 	flip := false
 	switch p.Flags & (SYN | ACK) {

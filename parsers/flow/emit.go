@@ -12,15 +12,15 @@ func (c *conn) event(t *Tracker) *event.Flow {
 		State: c.state(), History: string(c.hist[:c.histLen]),
 		Relative: c.relative || !c.isnKnown,
 
-		SYN: c.syn, SYNTimes: c.synTimes, SYNs: int(c.syns),
-		SYNACK: c.synack, SYNACKs: int(c.synacks), LastSYNACK: c.lastSynack, ACK: c.ack,
+		SYN: c.syn, SYNTimes: c.synTimes, SYNs: int32(c.syns),
+		SYNACK: c.synack, SYNACKs: int32(c.synacks), LastSYNACK: c.lastSynack, ACK: c.ack,
 		Request: c.request, RequestACK: c.requestAck, Response: c.response, LastResponse: c.lastRsp,
 		ClientFIN: o.fin, ServerFIN: r.fin, ClientRST: o.rst, ServerRST: r.rst,
-		ICMP: c.icmp, ICMPErrors: int(c.icmps), First: c.first, Last: c.last,
+		ICMP: c.icmp, ICMPErrors: int32(c.icmps), First: c.first, Last: c.last,
 
 		ClientBytes: o.bytes, ServerBytes: r.bytes,
-		ClientRetrans: int(o.retrans), ServerRetrans: int(r.retrans),
-		MaxServerSegment: int(r.maxSegment), Copies: int(c.copies),
+		ClientRetrans: int32(o.retrans), ServerRetrans: int32(r.retrans),
+		MaxServerSegment: int32(r.maxSegment), Copies: int32(c.copies),
 
 		ClientMAC: c.clientMAC, SYNDstMAC: c.synDst, LastSYNDstMAC: c.lastSynDst, AnswerMAC: c.answerMAC, AnswerDstMAC: c.answerDst,
 		SYNInterfaces: c.synPath.names(t), AnswerInterfaces: c.answerPath.names(t),
@@ -29,7 +29,7 @@ func (c *conn) event(t *Tracker) *event.Flow {
 		SYNACKWindow: c.synackWindow, RSTWindow: c.rstWindow, RSTSeq: c.rstSeq, RSTHasACK: c.rstHasACK,
 		MSS: c.mss, ServerTSval: c.serverTS,
 
-		VLAN: c.vlan, Tunnel: c.tunnel, OuterSrc: c.outerSrc, OuterDst: c.outerDst,
+		VLAN: c.vlan, Tunnel: c.tunnel,
 		Evicted: !c.closed(),
 	}
 	if c.isnKnown && !c.relative {

@@ -58,8 +58,6 @@ func (c *coder) flow(p *event.Flow) {
 	text(c, &p.GRPCStatus)
 	unsigned(c, &p.VLAN)
 	text(c, &p.Tunnel)
-	c.addr(&p.OuterSrc)
-	c.addr(&p.OuterDst)
 }
 
 func (c *coder) arp(p *event.ARP) {

@@ -95,7 +95,7 @@ func (r *redactor) flow(row *model.FlowRow) *model.FlowRow {
 	out, f := *row, *row.Flow
 	out.Node, out.Namespace, out.Pod, out.UID = r.name(kindNode, row.Node), r.name(kindNamespace, row.Namespace), r.name(kindPod, row.Pod), r.uid(row.UID)
 	f.Client, f.Server = r.addrPort(f.Client), r.addrPort(f.Server)
-	f.OuterSrc, f.OuterDst, f.ICMP.From = r.addr(f.OuterSrc), r.addr(f.OuterDst), r.addr(f.ICMP.From)
+	f.ICMP.From = r.addr(f.ICMP.From)
 	f.ClientMAC, f.SYNDstMAC = r.macs.replace(f.ClientMAC, r.meeting), r.macs.replace(f.SYNDstMAC, r.meeting)
 	f.AnswerMAC, f.AnswerDstMAC = r.macs.replace(f.AnswerMAC, r.meeting), r.macs.replace(f.AnswerDstMAC, r.meeting)
 	f.Path, f.Location, f.UserAgent, f.ServerHeader = r.text(f.Path), r.text(f.Location), r.text(f.UserAgent), r.text(f.ServerHeader)

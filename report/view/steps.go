@@ -73,7 +73,7 @@ func repeats(f *event.Flow) []Step {
 		}
 		out = append(out, Step{At: at, From: Client, Text: "SYN again", Unanswered: unanswered(f, i)})
 	}
-	if more := f.SYNs - len(f.SYNTimes); more > 0 && len(out) > 0 {
+	if more := int(f.SYNs) - len(f.SYNTimes); more > 0 && len(out) > 0 {
 		out[len(out)-1].Text = fmt.Sprintf("SYN again, and %d more later", more)
 	}
 	return out
