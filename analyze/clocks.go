@@ -3,6 +3,7 @@ package analyze
 import (
 	"context"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/probe-forensics/probe-forensics/analyze/clock"
@@ -15,9 +16,15 @@ func (r *run) clocks(ctx context.Context) error {
 	r.resolver = clock.New(r.stream.Infos(), clock.Hints{Zones: r.opts.Zones, BaseYear: r.opts.BaseYear, Date: r.opts.Date})
 	c := clock.NewComparer()
 	nodes := make(map[string]string)
+	// Objects alone have nothing to be compared with.
+	logs := slices.ContainsFunc(r.stream.Infos(), func(s *event.StreamInfo) bool {
+		return s.Capture == nil && s.Kept > 0 && !strings.HasPrefix(s.Format, "kube-")
+	})
 	if err := r.each(ctx, reading{of: noPackets}, func(e *event.Event) {
 		r.resolver.Observe(e)
-		c.Observe(e)
+		if logs {
+			c.Observe(e)
+		}
 		noteNode(nodes, e)
 	}); err != nil {
 		return err
