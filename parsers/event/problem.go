@@ -90,6 +90,8 @@ var problemKinds = []ProblemKind{
 	{"stamps-disagree", "A line's two time stamps are more than a zone apart.", false,
 		"Nothing: the outer stamp is used. The node's clock may have been set meanwhile; see Clocks in the report."},
 	{"target-limit", "More server ports than are counted.", true, "Filter the capture to the Pods in question; connections near failed probes are kept all the same."},
+	{"text-before-capture", "A capture begins after lines of text, such as kubectl debug prints.", false,
+		"Nothing: the packets were read. Capture with kubectl debug --quiet next time."},
 	{"truncated", "The data end early.", true, tryAgain},
 	{"unknown-flags", "A binary journal uses features that are not known.", true, "Export it where it was written: journalctl --file FILE -o export."},
 	{"unknown-format", "No format claims the file.", true,

@@ -183,7 +183,7 @@ func (t *Tracker) icmpError(p *Packet) {
 		t.n.unreachable++
 	}
 	t.talker(p)
-	h := mixAddr(mixAddr(mix(uint64(p.ICMPType)<<8|uint64(p.ICMPCode), uint64(p.IPID)), p.Src), p.QuoteDst)
+	h := mixAddr(mixAddr(mix(mix(0, uint64(p.ICMPType)<<8|uint64(p.ICMPCode)), uint64(p.IPID)), p.Src), p.QuoteDst)
 	h = mix(h, uint64(p.QuoteSport)<<48|uint64(p.QuoteDport)<<32|uint64(p.QuoteSeq))
 	if t.copies.seen(p, h, weak) {
 		t.n.duplicates++

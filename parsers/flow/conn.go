@@ -149,6 +149,7 @@ func (t *Tracker) tcp(p *Packet) {
 		c = nil
 	}
 	if c == nil {
+		isCopy = false // of nothing that is still there
 		c = t.open(k, swapped, p)
 	}
 	side := clientSide
@@ -172,8 +173,8 @@ func (t *Tracker) tcp(p *Packet) {
 // isTCPCopy asks the table of copies; the signature leaves out what a bridge or
 // router changes (addresses of the link layer, TTL).
 func (t *Tracker) isTCPCopy(k *connKey, p *Packet) bool {
-	h := mix(k.aLo^k.bHi, k.bLo)
-	h = mix(h, k.aHi^k.ports<<16^uint64(p.SrcPort))
+	h := mix(mix(mix(mix(0, k.aHi), k.aLo), k.bHi), k.bLo)
+	h = mix(h, k.ports<<16^uint64(p.SrcPort))
 	h = mix(h, uint64(p.Seq)<<32|uint64(p.Ack))
 	h = mix(h, uint64(p.TSval)<<32|uint64(p.IPID)<<16|uint64(p.Window))
 	h = mix(h, uint64(p.Length)<<8|uint64(p.Flags))

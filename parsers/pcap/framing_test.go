@@ -94,6 +94,33 @@ func TestTruncatedTail(t *testing.T) {
 	assert.Empty(t, problems(t, head))
 }
 
+// TestTextBeforeCapture has what kubectl debug prints before the packets.
+func TestTextBeforeCapture(t *testing.T) {
+	text := "Defaulting debug container name to debugger-x7k2p.\nIf you don't see a command prompt, try pressing enter.\n"
+	o := binary.LittleEndian
+	classic := classicRecord(o, classicHead(o, 0xa1b2c3d4, 4, 65535, linkEthernet), 1, 0, 54, synFrame(1))
+	ng := ngWriter{byteOrder: o}
+	ng.section()
+	ng.iface(linkEthernet, 0)
+	ng.enhanced(0, 1e6, 54, synFrame(1))
+	for _, b := range [][]byte{classic, ng.b} {
+		require.Len(t, records(t, b), 1)
+		with := append([]byte(text), b...)
+		assert.True(t, pcap.Detect(with))
+		assert.Equal(t, records(t, b), records(t, with))
+		assert.Equal(t, []string{fmt.Sprintf("#0 text-before-capture: the capture begins after %d bytes of text; other tools read it once they are removed (1)", len(text))}, problems(t, with))
+		_, c := parseBytes(t, "x", with)
+		_, plain := parseBytes(t, "x", b)
+		require.Len(t, c.events, len(plain.events))
+		for n, e := range c.events {
+			assert.Equal(t, plain.events[n].Ref.Packet, e.Ref.Packet)
+		}
+	}
+	assert.False(t, pcap.Detect([]byte(text)))
+	assert.False(t, pcap.Detect(append([]byte("\x00"+text), classic...)))
+	assert.False(t, pcap.Detect(append(bytes.Repeat([]byte("x\n"), 3000), classic...)), "too much text")
+}
+
 // TestResync damages files in the middle: the packets behind the damage are
 // found, and what was skipped is said.
 func TestResync(t *testing.T) {
