@@ -26,6 +26,8 @@ const (
 	smallStream = 1 << 20
 	// maxUnknown bounds the rows of streams that no format claims, per input.
 	maxUnknown = 100
+	// maxStreams bounds the streams of a case: each takes a few KB until the end.
+	maxStreams = 250_000
 	// codeUnknown is the problem of a stream that no format claims.
 	codeUnknown = "unknown-format"
 )
@@ -87,6 +89,13 @@ func (in *ingest) visit(ctx context.Context, f *source.File) error {
 		in.skip(f.Input, v.ignore, f.Path, 1, max(f.Size, 0))
 		return nil
 	}
+	if len(in.streams) > in.opts.maxStreams {
+		in.skip(f.Input, beyondStreams(in.opts.maxStreams), f.Path, 1, max(f.Size, 0))
+		return nil
+	}
+	if len(in.streams) == in.opts.maxStreams {
+		v = verdict{code: "limit", message: beyondStreams(in.opts.maxStreams) + ": neither this one nor later ones are read; analyse fewer at once"}
+	}
 	st := in.add(f, place)
 	if v.code != "" {
 		st.info.Bytes = max(f.Size, 0)
@@ -95,6 +104,8 @@ func (in *ingest) visit(ctx context.Context, f *source.File) error {
 	}
 	return in.dispatch(ctx, f, st, v)
 }
+
+func beyondStreams(n int) string { return fmt.Sprintf("beyond the first %d readable files", n) }
 
 // add starts a stream. Its number is that of appearance until finish.
 func (in *ingest) add(f *source.File, place source.Place) *stream {

@@ -197,6 +197,25 @@ func TestDirectoryOfFilesIsReadByManyWorkers(t *testing.T) {
 	same(t, want, dump(t, open(t, Options{Workers: 4}, dir)))
 }
 
+// TestStreamsAreBounded reads an archive of more logs than a case may hold: the
+// first ones are read, and what is left out is a problem and counted.
+func TestStreamsAreBounded(t *testing.T) {
+	var members []member
+	for i := range 9 {
+		members = append(members, member{fmt.Sprintf("logs/%d.log", i), "Dec 02 05:50:55 node-a kubelet[81]: I1202 05:50:55.000001      81 server.go:1] \"Starting\"\n"})
+	}
+	c := open(t, Options{maxStreams: 4}, tarGz(t, t.TempDir(), "b.tar.gz", members...))
+	require.Len(t, c.Infos(), 5)
+	for _, s := range c.Infos()[:4] {
+		assert.Equal(t, "journal-short", s.Format)
+	}
+	require.Len(t, c.Problems(), 1)
+	assert.Equal(t, "limit", c.Problems()[0].Code)
+	assert.Contains(t, c.Problems()[0].Path, "logs/4.log")
+	require.Len(t, c.Ignored(), 1)
+	assert.Equal(t, int64(4), c.Ignored()[0].Files)
+}
+
 func TestNodesComeFromPaths(t *testing.T) {
 	names := nodeNames(map[string]struct{}{"node-a": {}, "node-a-2": {}, "ip-10-0-1-7.ec2.internal": {}, "w1.one": {}, "w1.two": {}})
 	for path, want := range map[string]string{

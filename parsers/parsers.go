@@ -56,7 +56,8 @@ type Options struct {
 	// Progress, when set, is updated while inputs are read.
 	Progress *source.Progress
 
-	take func(path string) bool // of a share
+	take       func(path string) bool // of a share
+	maxStreams int                    // 0 for the constant, smaller in tests
 }
 
 // withDefaults fills in what zero stands for.
@@ -66,6 +67,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.MemoryLimit <= 0 {
 		o.MemoryLimit = DefaultMemoryLimit
+	}
+	if o.maxStreams <= 0 {
+		o.maxStreams = maxStreams
 	}
 	return o
 }
