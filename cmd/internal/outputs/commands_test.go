@@ -48,6 +48,9 @@ func TestCommandsShowTheirRecords(t *testing.T) {
 					seen[cmd] = true
 				}
 			}
+			if len(seen) == 0 && noTshark != nil {
+				t.Skip("all evidence is packets: ", noTshark)
+			}
 			assert.NotEmpty(t, seen)
 		})
 	}
