@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -59,6 +60,10 @@ func scriptExits(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	if got != want {
 		ts.Fatalf("exit code %d, want %d", got, want)
+	}
+	// A wrong command line and work that failed both say what to do.
+	if stderr := ts.ReadFile("stderr"); (got == ExitUsage || got == ExitFailed) && !strings.Contains(stderr, "try: ") && !strings.Contains(stderr, "--help") {
+		ts.Fatalf("the error says nothing of what to try: %s", stderr)
 	}
 }
 

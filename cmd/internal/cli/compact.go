@@ -62,7 +62,11 @@ func (c *compactCmd) Run(rt *session) error {
 		err = out.Commit()
 	}
 	if err != nil {
-		return wrapOutput(errors.Join(err, out.Discard()), dir)
+		err = wrapOutput(errors.Join(err, out.Discard()), dir)
+		if remedy(err) == "" && !interrupted(err) {
+			return failf("%w", err).try("remove the file that is damaged, or analyse its bundle again")
+		}
+		return err
 	}
 	for _, f := range out.Written() {
 		delete(stale, f.Name)

@@ -1,10 +1,13 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"strings"
+	"syscall"
 
 	"github.com/alecthomas/kong"
 
@@ -20,6 +23,18 @@ type exitError struct {
 
 func (e *exitError) Error() string { return e.err.Error() }
 func (e *exitError) Unwrap() error { return e.err }
+
+// advice returns the hints of the error, or of the first one it wraps that has
+// some.
+func (e *exitError) advice() []string {
+	if len(e.hints) > 0 {
+		return e.hints
+	}
+	if inner, ok := errors.AsType[*exitError](e.err); ok {
+		return inner.advice()
+	}
+	return nil
+}
 
 // usagef is a wrong command line or configuration.
 func usagef(format string, args ...any) *exitError {
@@ -42,7 +57,7 @@ func describe(err error) string {
 	var b strings.Builder
 	b.WriteString(err.Error())
 	if e, ok := errors.AsType[*exitError](err); ok {
-		for _, hint := range e.hints {
+		for _, hint := range e.advice() {
 			b.WriteString("\ntry: " + hint)
 		}
 	}
@@ -72,4 +87,49 @@ func parseFailure(err error, args []string) error {
 		}
 	}
 	return out.try("%s%s --help", programName, verb)
+}
+
+// hinted adds what its kind suggests to an error of a verb that says nothing of
+// what to try.
+func hinted(err error, verb *kong.Node) error {
+	if err == nil || errors.Is(err, context.Canceled) {
+		return err
+	}
+	code := ExitFailed
+	if e, ok := errors.AsType[*exitError](err); ok {
+		if code = e.code; len(e.advice()) > 0 {
+			return err
+		}
+	}
+	if e, ok := errors.AsType[*store.Error](err); ok && e.Try != "" {
+		return err
+	}
+	out := &exitError{code: code, err: err}
+	switch hint := remedy(err); {
+	case hint != "":
+		return out.try("%s", hint)
+	case code == ExitUsage && verb != nil:
+		return out.try("%s %s --help", programName, verb.Name)
+	}
+	return err
+}
+
+// remedy is what to do about an error of the system, "" for other errors.
+func remedy(err error) string {
+	for _, known := range []struct {
+		kind error
+		try  string
+	}{
+		{syscall.ENOSPC, "free space there, or choose another disk: -o for reports, TMPDIR for temporary files"},
+		{syscall.EROFS, "choose a directory that can be written to: -o for reports, TMPDIR for temporary files"},
+		{syscall.ENOTDIR, "choose another path: a part of it is a file"},
+		{syscall.EMFILE, "raise the limit of open files (ulimit -n), or lower --workers"},
+		{fs.ErrPermission, "check the permissions of the path, and as whom this runs"},
+		{fs.ErrNotExist, "check the path"},
+	} {
+		if errors.Is(err, known.kind) {
+			return known.try
+		}
+	}
+	return ""
 }

@@ -30,7 +30,7 @@ func (f *fleetFlags) wanted() bool { return f.Each || f.InputList != "" }
 func (f *fleetFlags) check() error {
 	switch {
 	case f.wanted() && f.FromEvents != "":
-		return usagef("--from-events is one case, --each and --input-list are many")
+		return usagef("--from-events is one case, --each and --input-list are many").try("leave out one of them")
 	case f.wanted():
 		return nil
 	case f.SkipExisting:
@@ -71,7 +71,7 @@ func (f *fleetFlags) bundles(rt *session, inputs []string, output string) ([]str
 		}
 	}
 	if len(out) == 0 {
-		return nil, failf("%s: the list names no input", cmp.Or(f.InputList, strings.Join(inputs, ", ")))
+		return nil, failf("%s: the list names no input", cmp.Or(f.InputList, strings.Join(inputs, ", "))).try("one path a line")
 	}
 	return out, rt.checkInputs(out)
 }
@@ -166,7 +166,7 @@ func (f *exitFlags) fleetVerdict(rows []*runRow) error {
 	case len(found) > 0:
 		return &exitError{code: ExitFailOn, err: errors.New("--fail-on reached: " + strings.Join(slices.Compact(found), ", "))}
 	case len(rows) > 0 && failed == len(rows):
-		return failf("no bundle of this run could be analysed; the rows in runs/ say why")
+		return failf("no bundle of this run could be analysed; the rows in runs/ say why").try("mend what runs/*.json name as error, and run the same again with --skip-existing")
 	case f.Strict && failed+damaged > 0:
 		e := failf("--strict: %d of %d bundles failed, %d have damage in them", failed, len(rows), damaged)
 		e.code = ExitDamaged

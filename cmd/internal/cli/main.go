@@ -74,7 +74,7 @@ func (rt *session) main(args []string) int {
 		rt.complain(err)
 		return ExitUsage
 	}
-	return rt.finish(kctx.Run(rt))
+	return rt.finish(hinted(kctx.Run(rt), kctx.Selected()))
 }
 
 // finish turns the outcome of a verb into a message and an exit code.

@@ -62,7 +62,7 @@ func (rt *session) openInputs(inputs []string, limits source.Limits) (*parsers.C
 		}
 		c, err := parsers.OpenEvents(rt.ctx, inputs, options)
 		if err != nil && !interrupted(err) {
-			return nil, failf("%w", err)
+			return nil, failf("%w", err).try("extract the events again: %s extract INPUT... -o FILE", programName)
 		}
 		return c, err
 	}
@@ -112,7 +112,7 @@ func (rt *session) openShares(dir string) (*parsers.Case, error) {
 		return nil, err
 	}
 	if err != nil {
-		return nil, failf("%w", err)
+		return nil, failf("%w", err).try("let each share I of N be extracted once, from the same inputs: %s extract --shard I/N -o %s/I%s INPUT...", programName, dir, extractSuffix)
 	}
 	return c, nil
 }

@@ -60,7 +60,8 @@ func (c *verifyCmd) Run(rt *session) error {
 	fmt.Fprintf(rt.stdout, "inputs: %d of %d have the digest of the report\nrecords: %d of %d found, %d of %d quotes match\n",
 		v.sameInputs, len(res.Inputs), v.found, v.records, v.matches, v.quotes)
 	if len(v.differences) > 0 {
-		return failf("%s and its inputs differ in %d places", c.Report, len(v.differences))
+		return failf("%s and its inputs differ in %d places", c.Report, len(v.differences)).
+			try("give the inputs whose digests %s names, in the order of the report", c.Report)
 	}
 	return nil
 }
@@ -91,10 +92,11 @@ func (rt *session) decodeReport(s store.Store, o source.Object) (*model.Result, 
 	}
 	res := new(model.Result)
 	if err := json.Unmarshal(text, res); err != nil {
-		return nil, failf("%s: no report: %w", path, err)
+		return nil, failf("%s: no report: %w", path, err).try("%s analyze INPUT -f json -o DIRECTORY", programName)
 	}
 	if major, _, _ := strings.Cut(res.SchemaVersion, "."); major != "1" {
-		return nil, failf("%s: schema %q is not one this version reads (1.x)", path, res.SchemaVersion)
+		return nil, failf("%s: schema %q is not one this version reads (1.x)", path, res.SchemaVersion).
+			try("read it with the program that wrote it, or analyse the inputs again")
 	}
 	return res, nil
 }

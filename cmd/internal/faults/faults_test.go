@@ -131,6 +131,7 @@ func TestDiskFull(t *testing.T) {
 			assert.Equal(t, cli.ExitFailed, code, stderr.String())
 			assert.Contains(t, stderr.String(), "no space left on device")
 			assert.Contains(t, stderr.String(), disk, "the place is not named")
+			assert.Contains(t, stderr.String(), "try: free space there")
 			assert.Empty(t, names(t, disk), "something was left behind")
 		})
 	}
@@ -142,6 +143,7 @@ func TestDiskReadOnly(t *testing.T) {
 	cmd, stderr := tool(t, "analyze", in, "-o", filepath.Join(disk, "out"))
 	assert.Equal(t, cli.ExitFailed, exitCode(t, cmd.Run()))
 	assert.Contains(t, stderr.String(), "read-only file system")
+	assert.Contains(t, stderr.String(), "try: choose a directory that can be written to")
 	assert.Contains(t, stderr.String(), disk)
 }
 
