@@ -157,7 +157,7 @@ func (r *run) judge(ctx context.Context) error {
 	all := slices.Concat(pods, states)
 	replaced := make(map[*incident.Incident]bool)
 	thresholds := rules.DefaultThresholds(r.opts.Thresholds)
-	inputs := rules.NewInputs(r.stream.Infos())
+	inputs := rules.NewInputs(r.stream.Infos(), r.stream.Problems())
 	newCase := func(i *incident.Incident) *rules.Case {
 		return &rules.Case{Incident: i, Index: r.index, Captures: r.captures, Probes: r.probes, Incidents: all,
 			Thresholds: thresholds, Inputs: inputs, ClockUncertain: r.unsettled(i.Node)}

@@ -26,7 +26,7 @@ var _ = register(Rule{
 		{"probe-startup-budget-too-short", "a probe killed it: then the budget is the cause and the slow start contributes"},
 		{"app-not-listening", "the refusals never end"},
 	},
-	Limits:     []Limit{{"neither the kubelet's nor the runtime's log", 0.50}, {"kubelet log and objects", 0.80}, {"with the container log", 0.90}},
+	Limits:     []Limit{{"neither the kubelet's nor the runtime's log", 0.50}, {"an input that broke off or has a hole", 0.65}, {"kubelet log and objects", 0.80}, {"with the container log", 0.90}},
 	Sentence:   "%s needed some time after its start before it answered.",
 	Recommend:  []string{"startup-probe", "laxer-liveness"},
 	Collect:    []string{MissAppLog, MissPodObjects},
@@ -79,6 +79,9 @@ func evalAppSlowStart(c *Case) (v Verdict) {
 	}
 	if !c.has(MissKubeletLog) && !c.has(MissRuntimeLog) {
 		v.Limit(0.50, "no log tells what started the container anew")
+	}
+	if c.Inputs.textLost(c.Node) {
+		v.Limit(0.65, "an input is damaged: what started the container may be lost")
 	}
 	if c.appLog("", "listening").OK() {
 		v.Limit(0.90, "kubelet log and container log")

@@ -74,7 +74,7 @@ func textCase(handler, output string, n int) *Case {
 		Members: []incident.Member{{Worker: w, Attempts: w.Attempts, Failed: w.Attempts}}, First: w.Attempts[0].End, Last: w.Attempts[n-1].End}
 	return &Case{Incident: inc, Index: &identity.Index{Pods: []*identity.Pod{p}}, Captures: &capture.Set{}, Probes: &probe.Set{Workers: []*probe.Worker{w}},
 		Incidents: []*incident.Incident{inc}, Thresholds: DefaultThresholds(nil),
-		Inputs: NewInputs([]*event.StreamInfo{{ID: 1, Verbosity: 2}})}
+		Inputs: NewInputs([]*event.StreamInfo{{ID: 1, Verbosity: 2}}, nil)}
 }
 
 // What one error text can carry by itself: unique texts name their cause, texts

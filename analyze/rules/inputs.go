@@ -12,15 +12,17 @@ type Inputs struct {
 	verbosity map[string]int  // of kubelet logs, by node; "" for those that name none
 	kernel    map[string]bool // whether there is a kernel log, by node; "" likewise
 	logs      map[logOf]bool
+	cut       map[string]bool // whether a text broke off or has a hole, by node; "" where that may be any node's
 }
 
 // logOf names a container's log.
 type logOf struct{ pod, container string }
 
-// NewInputs looks through the streams of a run. They must have been read: it asks
-// for what was found in them.
-func NewInputs(streams []*event.StreamInfo) *Inputs {
-	in := &Inputs{verbosity: make(map[string]int), kernel: make(map[string]bool), logs: make(map[logOf]bool)}
+// NewInputs looks through the streams of a run and what was wrong with them. They
+// must have been read: it asks for what was found in them.
+func NewInputs(streams []*event.StreamInfo, problems []event.Problem) *Inputs {
+	in := &Inputs{verbosity: make(map[string]int), kernel: make(map[string]bool), logs: make(map[logOf]bool), cut: make(map[string]bool)}
+	in.damage(streams, problems)
 	for _, s := range streams {
 		in.verbosity[s.Node] = max(in.verbosity[s.Node], s.Verbosity)
 		if name := s.Path[strings.LastIndexByte(s.Path, '/')+1:]; s.Records > 0 && (strings.Contains(name, "dmesg") || strings.Contains(name, "kernel") || strings.HasPrefix(name, "kern.")) {
@@ -32,6 +34,28 @@ func NewInputs(streams []*event.StreamInfo) *Inputs {
 	}
 	return in
 }
+
+// damage notes where text was lost. An archive that broke off may have lost any
+// file; a capture that did says so itself.
+func (in *Inputs) damage(streams []*event.StreamInfo, problems []event.Problem) {
+	of := make(map[string]*event.StreamInfo, len(streams))
+	for _, s := range streams {
+		of[s.Path] = s
+	}
+	for _, p := range problems {
+		switch p.Code {
+		case "truncated", "corrupt", "limit":
+			if s := of[p.Path]; s == nil {
+				in.cut[""] = true
+			} else if s.Capture == nil {
+				in.cut[s.Node] = true
+			}
+		}
+	}
+}
+
+// textLost reports whether text about the node may be lost.
+func (in *Inputs) textLost(node string) bool { return in.cut[node] || in.cut[""] }
 
 // containerLog notes whose log a path is: a folder of the pod's name, or of
 // NAMESPACE_NAME_UID, and below it the container's folder or file.
