@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/probe-forensics/probe-forensics/analyze/model"
-	"github.com/probe-forensics/probe-forensics/parsers/event"
 	"github.com/probe-forensics/probe-forensics/report/view"
 )
 
@@ -49,7 +48,7 @@ func htmlCaseTables(c *view.Case, p *htmlCase) {
 				p.Streams.add(s.Path, formatOf(s), s.Node, view.Number(s.Records), view.Number(s.Kept), timeText(s.First), timeText(s.Last))
 			}
 			for _, x := range s.Problems {
-				p.Problems.add(s.Path+event.Ref{Stream: 1, Line: x.Line, Offset: x.Offset, Packet: x.Packet}.Place(), x.Code, view.Number(max(x.Count, 1)), x.Message, event.Problem{Code: x.Code}.Kind().Try)
+				p.Problems.add(s.Path+x.Place(), x.Code, view.Number(max(x.Count, 1)), x.Message, x.Kind().Try)
 			}
 		}
 	}

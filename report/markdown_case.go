@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/probe-forensics/probe-forensics/analyze/model"
-	"github.com/probe-forensics/probe-forensics/parsers/event"
 	"github.com/probe-forensics/probe-forensics/report/escape"
 	"github.com/probe-forensics/probe-forensics/report/view"
 )
@@ -184,7 +183,7 @@ func (m *markdown) problems(d *mdDoc) {
 	for _, in := range m.Res.Inputs {
 		for _, s := range in.Streams {
 			for _, p := range s.Problems {
-				kind := event.Problem{Code: p.Code}.Kind()
+				kind := p.Kind()
 				if kind.Loses {
 					total += max(p.Count, 1)
 				}
@@ -196,8 +195,7 @@ func (m *markdown) problems(d *mdDoc) {
 				if len(rows) == m.limits.problems {
 					continue
 				}
-				place := event.Ref{Stream: 1, Line: p.Line, Offset: p.Offset, Packet: p.Packet}.Place()
-				rows = append(rows, []escape.MD{escape.Code(s.Path + place), escape.Text(p.Code), escape.Text(view.Number(max(p.Count, 1))), escape.Code(string(escape.Cut(p.Message, 200)))})
+				rows = append(rows, []escape.MD{escape.Code(s.Path + p.Place()), escape.Text(p.Code), escape.Text(view.Number(max(p.Count, 1))), escape.Code(string(escape.Cut(p.Message, 200)))})
 			}
 		}
 	}

@@ -89,7 +89,7 @@ func (b *Builder) neighbour(c *Capture, e *event.Event) {
 func (b *Builder) flow(c *Capture, f *event.Flow, ref event.Ref) {
 	k := hashAddr(hashAddr(uint64(f.Client.Port())<<16|uint64(f.Server.Port()), f.Client.Addr()), f.Server.Addr())
 	if !f.Relative {
-		k ^= uint64(f.ISN) * 0x9e3779b97f4a7c15
+		k = mix(k, uint64(f.ISN))
 	}
 	var conn *Conn
 	for o := b.conns[k]; o != nil; o = o.earlier {

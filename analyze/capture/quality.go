@@ -1,6 +1,7 @@
 package capture
 
 import (
+	"cmp"
 	"net/netip"
 	"slices"
 	"time"
@@ -87,7 +88,7 @@ func (s *Set) Between(server netip.AddrPort, from, to event.Nanos) []*Conn {
 func (s *Set) ARPFor(ip netip.Addr, from, to event.Nanos) []ARPSeen {
 	var out []ARPSeen
 	list := s.arpOf[ip]
-	for _, i := range list[since(list, from, func(i int32) event.Nanos { return s.ARP[i].At }):] {
+	for _, i := range list[since(list, from, s.arpAt):] {
 		if s.ARP[i].At > to {
 			break
 		}
@@ -101,7 +102,7 @@ func (s *Set) ARPFor(ip netip.Addr, from, to event.Nanos) []ARPSeen {
 func (s *Set) EgressOf(ip netip.Addr, from, to event.Nanos) []EgressSeen {
 	var out []EgressSeen
 	list := s.egressOf[ip]
-	for _, i := range list[since(list, from, func(i int32) event.Nanos { return s.Egress[i].At }):] {
+	for _, i := range list[since(list, from, s.egressAt):] {
 		if s.Egress[i].At > to {
 			break
 		}
@@ -115,7 +116,7 @@ func (s *Set) EgressOf(ip netip.Addr, from, to event.Nanos) []EgressSeen {
 func (s *Set) LastEgress(ip netip.Addr, mac event.MAC, from, to event.Nanos) *EgressSeen {
 	last := int32(-1)
 	look := func(list []int32) {
-		if i := since(list, to+1, func(i int32) event.Nanos { return s.Egress[i].At }); i > 0 && s.Egress[list[i-1]].At >= from {
+		if i := since(list, to+1, s.egressAt); i > 0 && s.Egress[list[i-1]].At >= from {
 			last = max(last, list[i-1])
 		}
 	}
@@ -146,14 +147,13 @@ func (s *Set) byAddress() {
 	}
 }
 
-// since is the index of the first of the sightings, in time order, at or after t.
-func since[T any](seen []T, t event.Nanos, at func(T) event.Nanos) int {
-	i, _ := slices.BinarySearchFunc(seen, t, func(v T, t event.Nanos) int {
-		if at(v) < t {
-			return -1
-		}
-		return 1
-	})
+func (s *Set) arpAt(i int32) event.Nanos    { return s.ARP[i].At }
+func (s *Set) egressAt(i int32) event.Nanos { return s.Egress[i].At }
+
+// since is the place of the first of the indexed sightings, in time order, at or
+// after t.
+func since(list []int32, t event.Nanos, at func(int32) event.Nanos) int {
+	i, _ := slices.BinarySearchFunc(list, t, func(i int32, t event.Nanos) int { return cmp.Compare(at(i), t) })
 	return i
 }
 

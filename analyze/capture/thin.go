@@ -72,14 +72,16 @@ func (c *Census) visited(server netip.AddrPort) bool {
 	return c.servers[s/64]&(1<<(s%64)) != 0
 }
 
-// hashAddr is the same in every run: equal inputs give equal answers.
+// mix folds a word into a hash that is the same in every run: equal inputs give
+// equal answers.
+func mix(h, w uint64) uint64 {
+	h = (h ^ w) * 0x9e3779b97f4a7c15
+	return h ^ h>>29
+}
+
 func hashAddr(h uint64, a netip.Addr) uint64 {
 	b := a.As16()
-	for _, w := range [...]uint64{binary.BigEndian.Uint64(b[:8]), binary.BigEndian.Uint64(b[8:])} {
-		h = (h ^ w) * 0x9e3779b97f4a7c15
-		h ^= h >> 29
-	}
-	return h
+	return mix(mix(h, binary.BigEndian.Uint64(b[:8])), binary.BigEndian.Uint64(b[8:]))
 }
 
 // Stretch is a row of successful connections of one client to one server, at

@@ -96,6 +96,14 @@ type Problem struct {
 	Count   int64  `json:"count"`
 }
 
+// Kind explains the problem's code.
+func (p *Problem) Kind() event.ProblemKind { return event.Problem{Code: p.Code}.Kind() }
+
+// Place is where in its stream the problem was met, as Ref.Place writes it.
+func (p *Problem) Place() string {
+	return event.Ref{Stream: 1, Line: p.Line, Offset: p.Offset, Packet: p.Packet}.Place()
+}
+
 // Clock is the offset of one clock against the reference clock of its node
 // (the kubelet's): add OffsetMS to a time of Source to get node time. Where
 // Undetermined is set the anchors leave the offset open and it stands as zero.

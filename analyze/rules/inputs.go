@@ -22,8 +22,20 @@ type logOf struct{ pod, container string }
 // must have been read: it asks for what was found in them.
 func NewInputs(streams []*event.StreamInfo, problems []event.Problem) *Inputs {
 	in := &Inputs{verbosity: make(map[string]int), kernel: make(map[string]bool), logs: make(map[logOf]bool), cut: make(map[string]bool)}
-	in.damage(streams, problems)
+	broken := make(map[string]bool) // paths, and whether they are streams'
+	for _, p := range problems {
+		switch p.Code {
+		case "truncated", "corrupt", "limit":
+			broken[p.Path] = false
+		}
+	}
 	for _, s := range streams {
+		if _, ok := broken[s.Path]; ok {
+			broken[s.Path] = true
+			if s.Capture == nil { // a capture that broke off says so itself
+				in.cut[s.Node] = true
+			}
+		}
 		in.verbosity[s.Node] = max(in.verbosity[s.Node], s.Verbosity)
 		if name := s.Path[strings.LastIndexByte(s.Path, '/')+1:]; s.Records > 0 && (strings.Contains(name, "dmesg") || strings.Contains(name, "kernel") || strings.HasPrefix(name, "kern.")) {
 			in.kernel[s.Node] = true
@@ -32,26 +44,12 @@ func NewInputs(streams []*event.StreamInfo, problems []event.Problem) *Inputs {
 			in.containerLog(s.Path)
 		}
 	}
-	return in
-}
-
-// damage notes where text was lost. An archive that broke off may have lost any
-// file; a capture that did says so itself.
-func (in *Inputs) damage(streams []*event.StreamInfo, problems []event.Problem) {
-	of := make(map[string]*event.StreamInfo, len(streams))
-	for _, s := range streams {
-		of[s.Path] = s
-	}
-	for _, p := range problems {
-		switch p.Code {
-		case "truncated", "corrupt", "limit":
-			if s := of[p.Path]; s == nil {
-				in.cut[""] = true
-			} else if s.Capture == nil {
-				in.cut[s.Node] = true
-			}
+	for _, stream := range broken {
+		if !stream {
+			in.cut[""] = true // an archive, which may have lost any file
 		}
 	}
+	return in
 }
 
 // textLost reports whether text about the node may be lost.

@@ -46,9 +46,8 @@ func ProblemKinds() []ProblemKind { return slices.Clone(problemKinds) }
 
 // What several kinds of damage call for.
 const (
-	tryAgain   = "Copy or collect the file again and compare sizes; everything before the place was read."
-	tryOthers  = "Nothing, if few records are concerned: the others were read. If many are, collect the file again without a pager, a terminal or a log shipper between."
-	tryTcpdump = "Capture with the packets' whole headers: tcpdump without -s, or with -s 128 and more."
+	tryAgain  = "Copy or collect the file again and compare sizes; everything before the place was read."
+	tryOthers = "Nothing, if few records are concerned: the others were read. If many are, collect the file again without a pager, a terminal or a log shipper between."
 )
 
 // problemKinds stands in the order of the codes.
@@ -85,7 +84,8 @@ var problemKinds = []ProblemKind{
 	{"long-entry", "A journal entry is larger than the limit and was left out.", true, "Export the unit in question only: journalctl -u kubelet."},
 	{"long-line", "A line is longer than the limit, the rest was cut.", true, "Nothing: the line's first part was read."},
 	{"object-too-large", "An object is larger than the limit and was left out.", true, "Write the object to a file of its own without status and annotations."},
-	{"packet-cut", "A packet was not captured to the end of its headers.", true, tryTcpdump},
+	{"packet-cut", "A packet was not captured to the end of its headers.", true,
+		"Capture with the packets' whole headers: tcpdump without -s, or with -s 128 and more."},
 	{"special-file", "Devices, pipes and sockets are not opened.", true, "Name regular files; for a pipe use standard input: -."},
 	{"stamps-disagree", "A line's two time stamps are more than a zone apart.", false,
 		"Nothing: the outer stamp is used. The node's clock may have been set meanwhile; see Clocks in the report."},

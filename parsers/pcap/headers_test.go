@@ -166,9 +166,9 @@ func TestAnyDevice(t *testing.T) {
 	}
 	for _, e := range c.events {
 		if f, ok := e.Payload.(*event.Flow); ok {
-			assert.EqualValues(t, 2, f.SYNs)
-			assert.EqualValues(t, 1, f.SYNACKs)
-			assert.EqualValues(t, 3, f.Copies)
+			assert.Equal(t, int32(2), f.SYNs)
+			assert.Equal(t, int32(1), f.SYNACKs)
+			assert.Equal(t, int32(3), f.Copies)
 			assert.Equal(t, []string{"if3", "if4"}, f.SYNInterfaces)
 			assert.Equal(t, []string{"if4", "if3"}, f.AnswerInterfaces)
 		}

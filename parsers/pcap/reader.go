@@ -55,31 +55,31 @@ const (
 // that this package reads. It needs 12 bytes, or maxPreamble and 12 where a few
 // lines of text come first.
 func Detect(head []byte) bool {
-	_, ok := sniff(head[preamble(head):])
+	_, ok := start(head)
 	return ok
 }
 
 // maxPreamble bounds the text that may stand before a capture.
 const maxPreamble = 4096
 
-// preamble is the length of the lines of text that stand before a capture, 0 when
-// there are none or no capture follows. kubectl debug without --quiet prints some
-// to the standard output that then carries the packets.
-func preamble(head []byte) int {
+// start finds where in its first bytes a stream's capture begins: at once, or
+// after lines of text. kubectl debug without --quiet prints some to the standard
+// output that then carries the packets.
+func start(head []byte) (at int, ok bool) {
 	if _, ok := sniff(head); ok {
-		return 0
+		return 0, true
 	}
 	for i, c := range head[:min(len(head), maxPreamble)] {
 		switch {
 		case c == '\n':
 			if _, ok := sniff(head[i+1:]); ok {
-				return i + 1
+				return i + 1, true
 			}
 		case c < ' ' && c != '\r' && c != '\t' || c == 0x7f:
-			return 0
+			return 0, false
 		}
 	}
-	return 0
+	return 0, false
 }
 
 // sniff returns the format's name.
@@ -113,10 +113,11 @@ var (
 func open(w *window, cap *event.CaptureInfo, rep report) (framing, string, error) {
 	name, ok := sniff(w.peek(12))
 	if !ok {
-		if n := preamble(w.peek(maxPreamble + 12)); n > 0 {
+		var n int
+		if n, ok = start(w.peek(maxPreamble + 12)); ok {
 			rep("text-before-capture", fmt.Sprintf("the capture begins after %d bytes of text; other tools read it once they are removed", n), 0, 0)
 			w.skip(n)
-			name, ok = sniff(w.peek(12))
+			name, _ = sniff(w.peek(12))
 		}
 	}
 	switch {

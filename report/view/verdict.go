@@ -9,7 +9,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/probe-forensics/probe-forensics/analyze/model"
-	"github.com/probe-forensics/probe-forensics/parsers/event"
 )
 
 // Verdict is the whole case in one sentence that a manager can repeat.
@@ -140,7 +139,7 @@ func (c *Case) Damage() string {
 				continue
 			}
 			for _, p := range s.Problems {
-				if (event.Problem{Code: p.Code}).Kind().Loses {
+				if p.Kind().Loses {
 					records += max(p.Count, 1)
 				}
 			}

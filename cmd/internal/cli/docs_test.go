@@ -118,12 +118,7 @@ Text and binary logs, objects and outputs:
 	for _, f := range logs.Formats() {
 		fmt.Fprintf(&page, "| `%s` | %s |\n", f.Name, cell.Replace(strings.TrimSuffix(f.Doc, ".")))
 	}
-	if *update {
-		require.NoError(t, os.WriteFile(path, page.Bytes(), 0o644))
-	}
-	committed, err := os.ReadFile(path)
-	require.NoError(t, err)
-	assert.Equal(t, string(committed), page.String(), "not in step: run make generate")
+	inStep(t, path, page.Bytes())
 }
 
 // TestProblemsPage keeps docs/problems.md in step with the kinds of problems;
@@ -147,10 +142,5 @@ loses something is exit code 4.
 		}
 		fmt.Fprintf(&page, "| `%s` | %s | %s | %s |\n", k.Code, cell.Replace(k.Means), loses, cell.Replace(k.Try))
 	}
-	if *update {
-		require.NoError(t, os.WriteFile(path, page.Bytes(), 0o644))
-	}
-	committed, err := os.ReadFile(path)
-	require.NoError(t, err)
-	assert.Equal(t, string(committed), page.String(), "not in step: run make generate")
+	inStep(t, path, page.Bytes())
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -24,16 +25,17 @@ type exitError struct {
 func (e *exitError) Error() string { return e.err.Error() }
 func (e *exitError) Unwrap() error { return e.err }
 
-// advice returns the hints of the error, or of the first one it wraps that has
-// some.
-func (e *exitError) advice() []string {
-	if len(e.hints) > 0 {
-		return e.hints
+// advice returns what an error says about what to try: the hints of the first
+// error in it that has some, and those of a store.
+func advice(err error) []string {
+	var out []string
+	for e, ok := errors.AsType[*exitError](err); ok && len(out) == 0; e, ok = errors.AsType[*exitError](e.err) {
+		out = slices.Clone(e.hints)
 	}
-	if inner, ok := errors.AsType[*exitError](e.err); ok {
-		return inner.advice()
+	if e, ok := errors.AsType[*store.Error](err); ok && e.Try != "" {
+		out = append(out, e.Try)
 	}
-	return nil
+	return out
 }
 
 // usagef is a wrong command line or configuration.
@@ -56,13 +58,8 @@ func (e *exitError) try(format string, args ...any) *exitError {
 func describe(err error) string {
 	var b strings.Builder
 	b.WriteString(err.Error())
-	if e, ok := errors.AsType[*exitError](err); ok {
-		for _, hint := range e.advice() {
-			b.WriteString("\ntry: " + hint)
-		}
-	}
-	if e, ok := errors.AsType[*store.Error](err); ok && e.Try != "" {
-		b.WriteString("\ntry: " + e.Try)
+	for _, hint := range advice(err) {
+		b.WriteString("\ntry: " + hint)
 	}
 	return b.String()
 }
@@ -92,23 +89,17 @@ func parseFailure(err error, args []string) error {
 // hinted adds what its kind suggests to an error of a verb that says nothing of
 // what to try.
 func hinted(err error, verb *kong.Node) error {
-	if err == nil || errors.Is(err, context.Canceled) {
+	if err == nil || errors.Is(err, context.Canceled) || len(advice(err)) > 0 {
 		return err
 	}
-	code := ExitFailed
+	out := &exitError{code: ExitFailed, err: err}
 	if e, ok := errors.AsType[*exitError](err); ok {
-		if code = e.code; len(e.advice()) > 0 {
-			return err
-		}
+		out.code = e.code
 	}
-	if e, ok := errors.AsType[*store.Error](err); ok && e.Try != "" {
-		return err
-	}
-	out := &exitError{code: code, err: err}
 	switch hint := remedy(err); {
 	case hint != "":
 		return out.try("%s", hint)
-	case code == ExitUsage && verb != nil:
+	case out.code == ExitUsage && verb != nil:
 		return out.try("%s %s --help", programName, verb.Name)
 	}
 	return err

@@ -26,18 +26,23 @@ func testParser(t *testing.T) *kong.Kong {
 	return parser
 }
 
+// inStep compares a generated file with the committed one; -update rewrites it.
+func inStep(t *testing.T, path string, want []byte) {
+	t.Helper()
+	if *update {
+		require.NoError(t, os.WriteFile(path, want, 0o644))
+	}
+	committed, err := os.ReadFile(path)
+	require.NoError(t, err)
+	assert.Equal(t, string(want), string(committed), "%s is not in step: run make generate", path)
+}
+
 // TestManualPage keeps docs/man in step with the grammar; -update rewrites it.
 func TestManualPage(t *testing.T) {
 	const path = "../../../docs/man/probe-forensics.1"
 	var page bytes.Buffer
 	require.NoError(t, writeMan(&page, testParser(t).Model))
-	if *update {
-		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
-		require.NoError(t, os.WriteFile(path, page.Bytes(), 0o644))
-	}
-	committed, err := os.ReadFile(path)
-	require.NoError(t, err)
-	assert.True(t, bytes.Equal(committed, page.Bytes()), "not in step: run go test ./cmd/internal/cli -run TestManualPage -update")
+	inStep(t, path, page.Bytes())
 
 	if man, err := exec.LookPath("groff"); err == nil {
 		cmd := exec.Command(man, "-man", "-Tutf8", "-ww", "-z")
@@ -64,18 +69,13 @@ func TestCausePages(t *testing.T) {
 	if *update {
 		require.NoError(t, os.RemoveAll(dir))
 		require.NoError(t, os.MkdirAll(dir, 0o755))
-		for name, page := range pages {
-			require.NoError(t, os.WriteFile(filepath.Join(dir, name), page, 0o644))
-		}
+	}
+	for name, page := range pages {
+		inStep(t, filepath.Join(dir, name), page)
 	}
 	entries, err := os.ReadDir(dir)
 	require.NoError(t, err)
 	assert.Len(t, entries, len(pages), "a page of no cause")
-	for name, page := range pages {
-		committed, err := os.ReadFile(filepath.Join(dir, name))
-		require.NoError(t, err)
-		assert.Equal(t, string(committed), string(page), "%s is not in step: run make generate", name)
-	}
 }
 
 // TestCausePageSections holds every page to the sections a reader looks for.
@@ -104,12 +104,7 @@ func TestConfigSchema(t *testing.T) {
 	var text bytes.Buffer
 	require.NoError(t, writeJSON(&text, configSchema(testParser(t).Model)))
 	data := text.Bytes()
-	if *update {
-		require.NoError(t, os.WriteFile(path, data, 0o644))
-	}
-	committed, err := os.ReadFile(path)
-	require.NoError(t, err)
-	assert.Equal(t, string(committed), text.String(), "not in step: run go test ./cmd/internal/cli -run TestConfigSchema -update")
+	inStep(t, path, data)
 	var schema struct {
 		AdditionalProperties bool
 		Properties           map[string]struct {

@@ -71,11 +71,7 @@ func (rt *session) openInputs(inputs []string, limits source.Limits) (*parsers.C
 		rt.garbage(gcAnalysing)
 	}
 	if unreadable, ok := errors.AsType[*parsers.UnreadableError](err); ok {
-		failure := failf("%w", err)
-		for _, hint := range unreadable.Try {
-			failure.try("%s", hint)
-		}
-		return nil, failure
+		return nil, &exitError{code: ExitFailed, err: err, hints: unreadable.Try}
 	}
 	return c, err
 }

@@ -4,66 +4,14 @@
 package mutation
 
 import (
-	"archive/tar"
 	"bytes"
-	"compress/gzip"
 	"errors"
-	"fmt"
-	"io"
 	"math/rand/v2"
 	"slices"
 	"strings"
+
+	"github.com/probe-forensics/probe-forensics/fixtures"
 )
-
-// member is a file of a bundle.
-type member struct {
-	header tar.Header
-	data   []byte
-}
-
-// unpack reads all members of a tar.gz.
-func unpack(bundle []byte) ([]member, error) {
-	z, err := gzip.NewReader(bytes.NewReader(bundle))
-	if err != nil {
-		return nil, err
-	}
-	var out []member
-	for t := tar.NewReader(z); ; {
-		h, err := t.Next()
-		if errors.Is(err, io.EOF) {
-			return out, nil
-		}
-		if err != nil {
-			return nil, err
-		}
-		data, err := io.ReadAll(t)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, member{*h, data})
-	}
-}
-
-// pack writes members as a tar.gz.
-func pack(members []member) ([]byte, error) {
-	var out bytes.Buffer
-	z := gzip.NewWriter(&out)
-	t := tar.NewWriter(z)
-	for _, m := range members {
-		h := m.header
-		h.Size = int64(len(m.data))
-		if err := t.WriteHeader(&h); err != nil {
-			return nil, fmt.Errorf("%s: %w", h.Name, err)
-		}
-		if _, err := t.Write(m.data); err != nil {
-			return nil, fmt.Errorf("%s: %w", h.Name, err)
-		}
-	}
-	if err := errors.Join(t.Close(), z.Close()); err != nil {
-		return nil, err
-	}
-	return out.Bytes(), nil
-}
 
 // kind is a way to damage a bundle.
 type kind struct {
@@ -71,20 +19,20 @@ type kind struct {
 	doc  string
 	// apply returns the damaged bundle, and the name of the member that was
 	// damaged, "" when it is not one alone.
-	apply func(r *rand.Rand, bundle []byte, members []member) (damaged []byte, touched string, err error)
+	apply func(r *rand.Rand, bundle []byte, members []fixtures.Member) (damaged []byte, touched string, err error)
 	// same is set where the result must not change at all.
 	same bool
 }
 
 // kinds are all ways, from the outside in.
 var kinds = []kind{
-	{name: "flip", doc: "1 to 64 bits of the archive flipped", apply: func(r *rand.Rand, b []byte, _ []member) ([]byte, string, error) {
+	{name: "flip", doc: "1 to 64 bits of the archive flipped", apply: func(r *rand.Rand, b []byte, _ []fixtures.Member) ([]byte, string, error) {
 		return flip(r, b), "", nil
 	}},
-	{name: "cut", doc: "the archive cut off", apply: func(r *rand.Rand, b []byte, _ []member) ([]byte, string, error) {
+	{name: "cut", doc: "the archive cut off", apply: func(r *rand.Rand, b []byte, _ []fixtures.Member) ([]byte, string, error) {
 		return b[:1+r.IntN(len(b)-1)], "", nil
 	}},
-	{name: "hole", doc: "4 KiB of the archive overwritten with zeros", apply: func(r *rand.Rand, b []byte, _ []member) ([]byte, string, error) {
+	{name: "hole", doc: "4 KiB of the archive overwritten with zeros", apply: func(r *rand.Rand, b []byte, _ []fixtures.Member) ([]byte, string, error) {
 		b = slices.Clone(b)
 		at := r.IntN(len(b))
 		clear(b[at:min(at+4096, len(b))])
@@ -93,15 +41,15 @@ var kinds = []kind{
 	{name: "member-flip", doc: "1 to 64 bits of one member flipped", apply: inside(flip)},
 	{name: "member-cut", doc: "one member cut off", apply: inside(func(r *rand.Rand, b []byte) []byte { return b[:r.IntN(len(b))] })},
 	{name: "member-lines", doc: "lines of one member repeated, dropped and exchanged", apply: inside(lines)},
-	{name: "member-gone", doc: "one member left out", apply: func(r *rand.Rand, _ []byte, ms []member) ([]byte, string, error) {
+	{name: "member-gone", doc: "one member left out", apply: func(r *rand.Rand, _ []byte, ms []fixtures.Member) ([]byte, string, error) {
 		i := r.IntN(len(ms))
-		out, err := pack(slices.Delete(slices.Clone(ms), i, i+1))
-		return out, ms[i].header.Name, err
+		out, err := fixtures.Pack(slices.Delete(slices.Clone(ms), i, i+1))
+		return out, ms[i].Header.Name, err
 	}},
-	{name: "shuffle", doc: "the members in another order", same: true, apply: func(r *rand.Rand, _ []byte, ms []member) ([]byte, string, error) {
+	{name: "shuffle", doc: "the members in another order", same: true, apply: func(r *rand.Rand, _ []byte, ms []fixtures.Member) ([]byte, string, error) {
 		ms = slices.Clone(ms)
 		r.Shuffle(len(ms), func(i, j int) { ms[i], ms[j] = ms[j], ms[i] })
-		out, err := pack(ms)
+		out, err := fixtures.Pack(ms)
 		return out, "", err
 	}},
 }
@@ -133,19 +81,19 @@ func lines(r *rand.Rand, b []byte) []byte {
 }
 
 // inside damages the content of one member that has any.
-func inside(damage func(*rand.Rand, []byte) []byte) func(*rand.Rand, []byte, []member) ([]byte, string, error) {
-	return func(r *rand.Rand, _ []byte, ms []member) ([]byte, string, error) {
+func inside(damage func(*rand.Rand, []byte) []byte) func(*rand.Rand, []byte, []fixtures.Member) ([]byte, string, error) {
+	return func(r *rand.Rand, _ []byte, ms []fixtures.Member) ([]byte, string, error) {
 		ms = slices.Clone(ms)
 		i := r.IntN(len(ms))
-		for n := 0; len(ms[i].data) == 0 && n < len(ms); n++ {
+		for n := 0; len(ms[i].Data) == 0 && n < len(ms); n++ {
 			i = (i + 1) % len(ms)
 		}
-		if len(ms[i].data) == 0 {
+		if len(ms[i].Data) == 0 {
 			return nil, "", errors.New("no member has content")
 		}
-		ms[i].data = damage(r, ms[i].data)
-		out, err := pack(ms)
-		return out, ms[i].header.Name, err
+		ms[i].Data = damage(r, ms[i].Data)
+		out, err := fixtures.Pack(ms)
+		return out, ms[i].Header.Name, err
 	}
 }
 

@@ -21,6 +21,7 @@ import (
 
 	"github.com/probe-forensics/probe-forensics/analyze"
 	"github.com/probe-forensics/probe-forensics/analyze/model"
+	"github.com/probe-forensics/probe-forensics/fixtures"
 	"github.com/probe-forensics/probe-forensics/parsers"
 )
 
@@ -59,7 +60,7 @@ func TestDamagedBundles(t *testing.T) {
 		name := filepath.Base(filepath.Dir(path))
 		whole, err := os.ReadFile(path)
 		require.NoError(t, err)
-		members, err := unpack(whole)
+		members, err := fixtures.Members(bytes.NewReader(whole))
 		require.NoError(t, err)
 		file := filepath.Join(t.TempDir(), "bundle.tar.gz")
 		base, err := analyse(t, file, whole)

@@ -3,10 +3,7 @@ package outputs
 import (
 	"archive/tar"
 	"bytes"
-	"compress/gzip"
 	"encoding/json"
-	"errors"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -16,6 +13,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/probe-forensics/probe-forensics/fixtures"
 )
 
 // hostile is what an application can put into the answer that a kubelet logs, and
@@ -31,38 +30,25 @@ func tampered(t *testing.T) string {
 	f, err := os.Open(demo)
 	require.NoError(t, err)
 	defer f.Close()
-	gz, err := gzip.NewReader(f)
+	members, err := fixtures.Members(f)
 	require.NoError(t, err)
-	var packed bytes.Buffer
-	zw := gzip.NewWriter(&packed)
-	tw := tar.NewWriter(zw)
 	replaced := 0
-	for tr := tar.NewReader(gz); ; {
-		h, err := tr.Next()
-		if errors.Is(err, io.EOF) {
-			break
+	for i := range members {
+		m := &members[i]
+		switch name := m.Header.Name; {
+		case strings.HasSuffix(name, "kubelet_service.log"):
+			replaced += bytes.Count(m.Data, []byte("/healthz"))
+			m.Data = bytes.ReplaceAll(m.Data, []byte("/healthz"), []byte("/healthz"+hostile))
+		case strings.HasSuffix(name, ".pcap"):
+			m.Header.Name = strings.TrimSuffix(name, ".pcap") + strings.NewReplacer("/", "", "\x00", "").Replace(hostile) + ".pcap"
+			m.Header.Format, m.Header.PAXRecords = tar.FormatGNU, nil
 		}
-		require.NoError(t, err)
-		data, err := io.ReadAll(tr)
-		require.NoError(t, err)
-		switch {
-		case strings.HasSuffix(h.Name, "kubelet_service.log"):
-			replaced += bytes.Count(data, []byte("/healthz"))
-			data = bytes.ReplaceAll(data, []byte("/healthz"), []byte("/healthz"+hostile))
-		case strings.HasSuffix(h.Name, ".pcap"):
-			h.Name = strings.TrimSuffix(h.Name, ".pcap") + strings.ReplaceAll(strings.ReplaceAll(hostile, "/", ""), "\x00", "") + ".pcap"
-			h.Format, h.PAXRecords = tar.FormatGNU, nil
-		}
-		h.Size = int64(len(data))
-		require.NoError(t, tw.WriteHeader(h))
-		_, err = tw.Write(data)
-		require.NoError(t, err)
 	}
 	require.Positive(t, replaced)
-	require.NoError(t, tw.Close())
-	require.NoError(t, zw.Close())
+	packed, err := fixtures.Pack(members)
+	require.NoError(t, err)
 	path := filepath.Join(t.TempDir(), "bundle.tar.gz")
-	require.NoError(t, os.WriteFile(path, packed.Bytes(), 0o644))
+	require.NoError(t, os.WriteFile(path, packed, 0o644))
 	return path
 }
 
